@@ -1,11 +1,13 @@
 """Graphs over points: which pairs, triples and quadruples of points a model compares.
 
-One record for every order: the rows of `Graph.edges` are pairs, triples or quadruples of nodes. `GRAPHS` names the ways
-to draw them; `GRAPHS[key].build(xy, **options)` works for any number of points, also collinear or coincident ones.
+One record for every order: the rows of `Graph.edges` are pairs, triples or quadruples of nodes. `GRAPHS`
+names the ways to draw them; `GRAPHS[key].build(xy, **options)` works for any number of points, also collinear
+or coincident ones.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb
 
@@ -29,7 +31,7 @@ class Graph:
         edges = np.asarray(self.edges, dtype=np.int64)
         if edges.ndim != 2 or edges.shape[1] < 2:
             raise ValueError(f"edges have the shape (number of edges, order ≥ 2), not {edges.shape}")
-        if edges.size and not (0 <= edges.min() and edges.max() < self.size):
+        if edges.size and not (edges.min() >= 0 and edges.max() < self.size):
             raise ValueError(
                 f"edges name nodes {edges.min()} to {edges.max()} of a graph with {self.size} nodes"
             )
@@ -44,7 +46,7 @@ class Graph:
 
     @property
     def order(self) -> int:
-        return self.edges.shape[1]
+        return int(self.edges.shape[1])
 
     def adjacency(self) -> NDArray[np.bool_]:
         """(size, size), symmetric: whether two nodes share an edge, of whatever order."""
@@ -71,7 +73,7 @@ def from_adjacency(near: NDArray[np.bool_]) -> Graph:
     return Graph(len(near), np.argwhere(np.triu(near, 1)))
 
 
-# ---- pairs ----------------------------------------------------------------------------------------------------------
+# ---- pairs -------------------------------------------------------------------------------------------------
 
 
 def complete(xy: ArrayLike) -> Graph:
@@ -80,8 +82,8 @@ def complete(xy: ArrayLike) -> Graph:
 
 
 def delaunay(xy: ArrayLike) -> Graph:
-    """The sides of Delaunay's triangles. Collinear points make a chain, which is what the triangulation tends to;
-    points at the same place are joined to each other and share the neighbours of their place."""
+    """The sides of Delaunay's triangles. Collinear points make a chain, which is what the triangulation tends
+    to; points at the same place are joined to each other and share the neighbours of their place."""
     places, place_of = _places(as_points(xy))
     near = np.eye(len(places), dtype=bool)
     triangles, stray = _triangulate(places)
@@ -103,7 +105,7 @@ def nearest(xy: ArrayLike, k: int = 5) -> Graph:
     if k >= n - 1:
         return complete(points)
     _, found = cKDTree(points).query(points, k=k + 1)
-    # A point is usually its own nearest; among coincident points it may be missing, then the last one goes instead.
+    # A point is usually its own nearest; where coincident points hide it, the last of the list goes instead.
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
     return Graph(n, np.column_stack([np.repeat(np.arange(n), k), found[~own]]))
@@ -122,11 +124,11 @@ def radius(xy: ArrayLike, radius: float | None = None) -> Graph:
     return from_adjacency(distance <= radius)
 
 
-# ---- triples and quadruples -----------------------------------------------------------------------------------------
+# ---- triples and quadruples --------------------------------------------------------------------------------
 
 
 def delaunay_triangles(xy: ArrayLike) -> Graph:
-    """Delaunay's triangles; none for collinear points. Of points at the same place the first one stands for all."""
+    """Delaunay's triangles; none for collinear points. At each place the first point stands for its twins."""
     points = as_points(xy)
     places, place_of = _places(points)
     triangles, _ = _triangulate(places)
@@ -141,8 +143,8 @@ def all_tuples(xy: ArrayLike, order: int = 3) -> Graph:
     count = comb(n, order)
     if count > MOST_EDGES:
         raise ValueError(
-            f"{n} points have {count:,} different tuples of order {order}, more than the {MOST_EDGES:,} we can hold; "
-            "use fewer points or random tuples"
+            f"{n} points have {count:,} different tuples of order {order}, more than the "
+            f"{MOST_EDGES:,} we can hold; use fewer points or random tuples"
         )
     flat = np.fromiter(
         (i for t in combinations(range(n), order) for i in t), dtype=np.int64, count=count * order
@@ -151,8 +153,8 @@ def all_tuples(xy: ArrayLike, order: int = 3) -> Graph:
 
 
 def random_tuples(xy: ArrayLike, count: int | None = None, seed: int = 0, order: int = 3) -> Graph:
-    """`count` draws of `order` different points (default: as many as the square of the number of points); equal draws
-    are kept once, so that fewer may come back."""
+    """`count` draws of `order` different points (default: as many as the square of the number of points);
+    equal draws are kept once, so that fewer may come back."""
     points = as_points(xy)
     drawn = draw_tuples(len(points), order, len(points) ** 2 if count is None else count, seed)
     return Graph(len(points), drawn)
@@ -177,7 +179,7 @@ def draw_tuples(n: int, order: int, count: int, seed: int) -> NDArray[np.int64]:
     return drawn
 
 
-# ---- the registry ---------------------------------------------------------------------------------------------------
+# ---- the registry ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -190,30 +192,24 @@ class GraphKind:
     note: str
 
 
-def _quadruples(draw: Callable[..., Graph]) -> Callable[..., Graph]:
-    return lambda xy, **options: draw(xy, order=4, **options)
-
-
 GRAPHS: dict[str, GraphKind] = {
     "complete": GraphKind("Complete", 2, complete, "every pair of points"),
     "delaunay": GraphKind("Delaunay", 2, delaunay, "neighbours only: sparse, planar, robust to scale"),
     "nearest": GraphKind("k nearest", 2, nearest, "each point with its k nearest ones"),
     "radius": GraphKind("Radius", 2, radius, "points closer than a distance in pixels"),
-    "delaunay_triangles": GraphKind(
-        "Delaunay triangles", 3, delaunay_triangles, "about two triangles per point"
-    ),
-    "random_triangles": GraphKind("Random triples", 3, random_tuples, "a seeded sample of all triples"),
-    "all_triangles": GraphKind("All triples", 3, all_tuples, "every triple; for up to some 50 points"),
+    "delaunay_triangles": GraphKind("Delaunay triangles", 3, delaunay_triangles, "about two per point"),
+    "random_triangles": GraphKind("Random triples", 3, random_tuples, "a seeded sample"),
+    "all_triangles": GraphKind("All triples", 3, all_tuples, "every one; up to some 50 points"),
     "random_quadruples": GraphKind(
-        "Random quadruples", 4, _quadruples(random_tuples), "a seeded sample of all"
+        "Random quadruples", 4, partial(random_tuples, order=4), "a seeded sample"
     ),
     "all_quadruples": GraphKind(
-        "All quadruples", 4, _quadruples(all_tuples), "every quadruple; up to some 20 points"
+        "All quadruples", 4, partial(all_tuples, order=4), "every one; up to some 20"
     ),
 }
 
 
-# ---- degenerate input -----------------------------------------------------------------------------------------------
+# ---- degenerate input --------------------------------------------------------------------------------------
 
 
 def _places(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -223,7 +219,7 @@ def _places(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def _triangulate(places: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Delaunay's triangles of different points, and (point, nearest vertex) of those that rounding left out of them.
+    """Delaunay's triangles of different points; (point, nearest vertex) of the points that rounding left out.
 
     No triangles when the points lie on one line, up to rounding.
     """
