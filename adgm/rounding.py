@@ -1,0 +1,80 @@
+"""From a relaxed assignment to a matching that obeys the problem's constraints."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adgm._kernels import FloatArray
+from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Problem
+
+Assignment = NDArray[np.bool_]  # over the problem's variables
+FORBIDDEN = 1e6  # outweighs any sum of relaxed values, which lie in [0, 1]
+
+
+def hungarian(problem: Problem, x: FloatArray, threshold: float = 0.0) -> Assignment:
+    """The assignment of largest Σx; a pair whose value is at most `threshold` is left out where it may be."""
+    if ANY in (problem.rows, problem.cols):
+        return _per_line(problem, x, threshold)
+    from scipy.optimize import linear_sum_assignment
+
+    weight = np.full(problem.shape, -FORBIDDEN)
+    weight[problem.layout.row, problem.layout.col] = x
+    rows, cols = linear_sum_assignment(weight, maximize=True)
+    return _keep(problem, x, rows, cols, threshold)
+
+
+def greedy(problem: Problem, x: FloatArray, threshold: float = 0.0) -> Assignment:
+    """Take the largest value, strike its row and column, repeat; Hungarian where that leaves a demand unmet."""
+    if ANY in (problem.rows, problem.cols):
+        return _per_line(problem, x, threshold)
+    layout = problem.layout
+    row_free, col_free = np.ones(problem.shape[0], bool), np.ones(problem.shape[1], bool)
+    taken = np.zeros(problem.n, bool)
+    for i in np.argsort(-x, kind="stable"):
+        if row_free[layout.row[i]] and col_free[layout.col[i]]:
+            taken[i] = True
+            row_free[layout.row[i]] = col_free[layout.col[i]] = False
+    unmet = (problem.rows == EXACTLY_ONE and row_free.any()) or (problem.cols == EXACTLY_ONE and col_free.any())
+    if unmet:
+        return hungarian(problem, x, threshold)
+    return _keep(problem, x, layout.row[taken], layout.col[taken], threshold)
+
+
+def _keep(
+    problem: Problem, x: FloatArray, rows: NDArray[np.intp], cols: NDArray[np.intp], threshold: float
+) -> Assignment:
+    chosen = np.zeros(problem.shape, bool)
+    chosen[rows, cols] = True
+    kept: Assignment = chosen[problem.layout.row, problem.layout.col]
+    if EXACTLY_ONE not in (problem.rows, problem.cols):
+        kept &= x > threshold
+    return kept
+
+
+def _per_line(problem: Problem, x: FloatArray, threshold: float) -> Assignment:
+    """With one side free, the nodes of the other choose independently; with both free, every pair does."""
+    cut = max(threshold, 0.5)
+    if problem.rows == problem.cols == ANY:
+        return x > cut
+    axis, demand = (0, problem.rows) if problem.cols == ANY else (1, problem.cols)
+    groups = problem.layout.groups(axis, 0)
+    chosen = np.zeros(problem.n, bool)
+    for lo, hi in pairwise(groups.start):
+        if hi > lo:
+            best = groups.member[lo + np.argmax(x[groups.member[lo:hi]])]
+            chosen[best] = demand == EXACTLY_ONE or x[best] > cut
+    return chosen
+
+
+ROUNDINGS: dict[str, Callable[..., Assignment]] = {"hungarian": hungarian, "greedy": greedy}
+
+
+def best_rounding(problem: Problem, x: FloatArray, rounding: str = "hungarian") -> tuple[Assignment, float]:
+    """The rounded assignment and its energy; where points may stay unmatched, doubtful pairs may go if that pays."""
+    occlusion = {problem.rows, problem.cols} == {AT_MOST_ONE}
+    found = [ROUNDINGS[rounding](problem, x, t) for t in ((0.0, 0.5) if occlusion else (0.0,))]
+    energies = [problem.energy(a) for a in found]
+    best = int(np.argmin(energies))
+    return found[best], energies[best]
