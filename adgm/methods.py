@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from adgm.problem import ANY, Problem
 from adgm.run import Method
 from adgm.solver import ADGM
 
@@ -13,12 +14,23 @@ ANY_ORDER = range(1, 100)
 
 @dataclass(frozen=True)
 class Entry:
-    """A method: its name for people, its constructor, the orders of problems it takes, and where it comes from."""
+    """A method: its name for people, its constructor, what it takes, and where it comes from."""
 
     label: str
     make: Callable[..., Method[Any]]
-    orders: range
+    orders: range  # orders of the problems it takes
     cite: str
+    one_to_one: bool = False  # whether it needs a limit of one partner on both sides
+
+    def refusal(self, problem: Problem) -> str:
+        """Why this method does not take that problem, in a sentence; empty if it does."""
+        if problem.order not in self.orders:
+            lowest, highest = self.orders[0], self.orders[-1]
+            takes = f"order {lowest}" if lowest == highest else f"orders {lowest} to {highest}"
+            return f"{self.label} takes {takes}, and this problem is of order {problem.order}."
+        if self.one_to_one and ANY in (problem.rows, problem.cols):
+            return f"{self.label} needs at most one partner per node on both sides."
+        return ""
 
 
 METHODS: dict[str, Entry] = {

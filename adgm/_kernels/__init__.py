@@ -1,0 +1,46 @@
+"""The numba room: every compiled function, flat arrays in, no checks, the GIL released.
+
+Callers validate; the kernels only compute. Compiled code is cached on disk, so a second process does not compile.
+"""
+
+from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, admm
+from adgm._kernels.contraction import add_columns, contract, list_supports
+from adgm._kernels.projection import project
+from adgm._kernels.trees import grow_tree
+from adgm._kernels.types import (
+    BOX,
+    CAPPED,
+    SIMPLEX,
+    Columns,
+    Fibers,
+    FloatArray,
+    Groups,
+    IntArray,
+    LongArray,
+    Tables,
+    compiled,
+)
+
+__all__ = [
+    "BOX",
+    "CAPPED",
+    "CONVERGED",
+    "INCREASED",
+    "MISSING",
+    "RAN",
+    "SIMPLEX",
+    "Columns",
+    "Fibers",
+    "FloatArray",
+    "Groups",
+    "IntArray",
+    "LongArray",
+    "Tables",
+    "add_columns",
+    "admm",
+    "compiled",
+    "contract",
+    "grow_tree",
+    "list_supports",
+    "project",
+]

@@ -1,0 +1,114 @@
+"""Products of tensors with sparse blocks, all modes but one: they walk the non-zeros only."""
+
+import numpy as np
+
+from adgm._kernels.types import compiled
+
+
+@compiled
+def list_support(x, support):
+    """Indices of the non-zero entries of x, written to `support`; returns how many."""
+    count = 0
+    for i in range(x.size):
+        support[count] = i
+        count += x[i] != 0.0
+    return count
+
+
+@compiled
+def add_columns(columns, clock, x, support, count, out):
+    """out += Σ_j x_j · column j over the support; returns False, with `out` untouched, if a column is not stored."""
+    slot, data, used = columns.slot, columns.data, columns.used
+    for s in range(count):
+        if slot[support[s]] < 0:
+            return False
+    for s in range(count):
+        j = support[s]
+        at, w = slot[j], x[j]
+        used[at] = clock
+        column = data[at]
+        for i in range(out.size):
+            out[i] += w * column[i]
+    return True
+
+
+@compiled
+def add_fibers(fibers, tree, slot, x, support, count, out):
+    """out += tree ⊗ (all blocks of x but the open one): depth first, over branches with a non-zero product."""
+    order = fibers.order[tree]
+    root, key, child = fibers.root[tree], fibers.key, fibers.child
+    target, value = fibers.target, fibers.value
+    modes = np.empty(order - 1, np.int64)  # the contracted modes, in the order of the tree's levels
+    for level in range(order - 1):
+        modes[level] = level if level < slot else level + 1
+    first, last = modes[0], order - 2
+    at = np.empty(order, np.int64)
+    end = np.empty(order, np.int64)
+    weight = np.empty(order, np.float64)
+    for s in range(count[first]):
+        j = support[first, s]
+        weight[0] = x[first, j]
+        if last == 0:
+            for e in range(root[j], root[j + 1]):
+                out[target[e]] += weight[0] * value[e]
+            continue
+        level = 1
+        at[0] = 0
+        at[1], end[1] = root[j], root[j + 1]
+        while level > 0:
+            if level == last:
+                block = x[modes[level]]
+                above = weight[level - 1]
+                for p in range(at[level], end[level]):
+                    w = block[key[p]]
+                    if w != 0.0:
+                        w *= above
+                        for e in range(child[p], child[p + 1]):
+                            out[target[e]] += w * value[e]
+                at[level] = end[level]
+            if at[level] == end[level]:
+                level -= 1
+                at[level] += 1
+                continue
+            p = at[level]
+            w = weight[level - 1] * x[modes[level], key[p]]
+            if w == 0.0:
+                at[level] += 1
+            else:
+                weight[level] = w
+                level += 1
+                at[level], end[level] = child[p], child[p + 1]
+
+
+@compiled
+def contract(tables, clock, slot, x, support, count, given, use_given, lower, upper):
+    """The block's linear term p_d of the paper, in two parts; returns False if a pairwise column is not stored.
+
+    With the blocks x and the mode `slot` open: `upper` gets the potential whose last mode is open (its product with
+    the new block is that potential's energy), `lower` those of higher order. `given` replaces the columns' part.
+    """
+    lower[:] = 0.0
+    upper[:] = 0.0
+    if slot == 0:
+        upper[:] = tables.unary
+    if tables.pairwise and slot < 2:
+        out = lower if slot == 0 else upper
+        if use_given:
+            out += given
+        else:
+            other = 1 - slot
+            columns = tables.column if slot == 0 else tables.row
+            if not add_columns(columns, clock, x[other], support[other], count[other], out):
+                return False
+    for tree in range(tables.fibers.order.size):
+        order, open_mode = tables.fibers.order[tree], tables.fibers.open[tree]
+        if slot < order and (open_mode < 0 or open_mode == slot):
+            out = upper if order == slot + 1 else lower
+            add_fibers(tables.fibers, tree, slot, x, support, count, out)
+    return True
+
+
+@compiled
+def list_supports(x, support, count):
+    for b in range(x.shape[0]):
+        count[b] = list_support(x[b], support[b])

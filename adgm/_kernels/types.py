@@ -1,0 +1,62 @@
+"""What the kernels take: flat arrays, bundled by meaning."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+LongArray = NDArray[np.int64]
+
+# What a block's group of entries (a row or a column of the assignment) must satisfy.
+BOX, CAPPED, SIMPLEX = 0, 1, 2  # 0 ≤ x ≤ 1;  x ≥ 0 and sum ≤ 1;  x ≥ 0 and sum = 1
+
+
+# Reassociation lets sums use vector registers; NaN and infinity keep their meaning.
+compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+
+
+class Columns(NamedTuple):
+    """Stored columns of the pairwise matrix: column j of it is `data[slot[j]]`, or not there if slot[j] < 0."""
+
+    slot: IntArray
+    data: FloatArray
+    used: LongArray  # when a stored column was last needed, in calls of `admm`
+
+
+class Fibers(NamedTuple):
+    """Sparse tensors in compressed fibers: a tree over all modes but the open one, the open mode in its leaves.
+
+    Tree t serves potentials of `order[t]` with the mode `open[t]` left open (−1: any mode, the tensor is symmetric).
+    Its nodes for the first key j are root[t, j] … root[t, j+1]; a node p has the key `key[p]` and the children
+    child[p] … child[p+1]; a leaf e adds value[e] · (product of the keys' entries) to target[e]. With order 2
+    the root points straight at leaves.
+    """
+
+    order: LongArray
+    open: LongArray
+    root: LongArray
+    key: IntArray
+    child: LongArray
+    target: IntArray
+    value: FloatArray
+
+
+class Tables(NamedTuple):
+    """A problem as the kernels see it."""
+
+    unary: FloatArray
+    pairwise: int  # 1 if there are columns
+    column: Columns  # F[:, j], for the first mode left open
+    row: Columns  # F[j, :], for the second mode left open; the same arrays where F is symmetric
+    fibers: Fibers
+
+
+class Groups(NamedTuple):
+    """The rows or the columns of the assignment: group g holds the variables member[start[g] … start[g+1]]."""
+
+    start: LongArray
+    member: IntArray
+    kind: int  # BOX, CAPPED or SIMPLEX
