@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import pi
+from typing import Any
 
 import cv2
 import numpy as np
@@ -56,8 +57,13 @@ def shape_contexts(xy: ArrayLike, reference: ArrayLike | None = None) -> NDArray
     seen = (distance > 0) & (ring < RINGS)
     bins = (np.arange(n)[:, None] * RINGS + ring) * SECTORS + sector
     counts = np.bincount(bins[seen].astype(np.int64), minlength=n * RINGS * SECTORS)
-    histograms = counts.reshape(n, RINGS * SECTORS).astype(np.float64)
-    return histograms / np.maximum(histograms.sum(axis=1, keepdims=True), 1)
+    return _normalised(counts.reshape(n, RINGS * SECTORS))
+
+
+def _normalised(histograms: NDArray[Any]) -> NDArray[np.float64]:
+    """Rows that sum to 1, or stay 0. The counts are whole numbers, so that 1 is the smallest sum."""
+    shares: NDArray[np.float64] = histograms / np.maximum(histograms.sum(axis=1, keepdims=True), 1)
+    return shares
 
 
 def chi_squared(left: Costs, right: Costs) -> Costs:
@@ -69,7 +75,8 @@ def chi_squared(left: Costs, right: Costs) -> Costs:
     for start in range(0, len(left), step):
         a, b = left[start : start + step, None, :], right[None, :, :]
         shared[start : start + step] = (a * b / np.maximum(a + b, np.finfo(float).tiny)).sum(axis=2)
-    return np.clip(mass - 2 * shared, 0, 1)
+    costs: Costs = np.clip(mass - 2 * shared, 0, 1)
+    return costs
 
 
 def centroid_directions(xy: ArrayLike) -> NDArray[np.float64]:
@@ -107,19 +114,19 @@ REFERENCES: dict[str, Callable[[Keypoints], NDArray[np.float64] | None]] = {
 
 def sift_cost(left: View, right: View) -> Costs:
     """Hellinger distances of SIFT histograms taken at the given points, with their sizes and orientations."""
-    first, second = (_hellinger_roots(_sift(view)) for view in (left, right))
-    return cdist(first, second) / np.sqrt(2)
+    first, second = (np.sqrt(_normalised(_sift(view)) / 2) for view in (left, right))
+    return _distances(first, second)
 
 
 def orb_cost(left: View, right: View) -> Costs:
     """The share of differing bits of ORB strings taken at the given points, with their sizes and angles."""
     first, second = (np.unpackbits(_orb(view), axis=1).astype(bool) for view in (left, right))
-    return cdist(first, second, "hamming")
+    return _distances(first, second, "hamming")
 
 
 def colour_cost(left: View, right: View) -> Costs:
     """Root mean square difference of the colours around the points, the middle counting most."""
-    return cdist(_colour_patches(left), _colour_patches(right))
+    return _distances(_colour_patches(left), _colour_patches(right))
 
 
 def _picture(view: View) -> Image:
@@ -154,7 +161,7 @@ def _cv_keypoints(view: View, octave: NDArray[np.int64]) -> list[cv2.KeyPoint]:
     return [cv2.KeyPoint(x, y, s, a, 0, o, i) for i, ((x, y), s, a, o) in enumerate(rows)]
 
 
-def _compute(view: View, extractor: cv2.Feature2D, octave: NDArray[np.int64], width: int) -> NDArray:
+def _compute(view: View, extractor: cv2.Feature2D, octave: NDArray[np.int64], width: int) -> NDArray[Any]:
     """One row of `extractor`'s description per point, in the points' own order."""
     grey = cv2.cvtColor(_picture(view).rgb, cv2.COLOR_RGB2GRAY)
     n = len(view.points)
@@ -170,7 +177,7 @@ def _compute(view: View, extractor: cv2.Feature2D, octave: NDArray[np.int64], wi
 
 def _sift(view: View) -> NDArray[np.float64]:
     octave = np.zeros(len(view.points), dtype=np.int64)
-    return _compute(view, cv2.SIFT_create(), octave, 128).astype(np.float64)
+    return _compute(view, cv2.SIFT.create(), octave, 128).astype(np.float64)
 
 
 def _orb(view: View) -> NDArray[np.uint8]:
@@ -179,7 +186,7 @@ def _orb(view: View) -> NDArray[np.uint8]:
         wanted = np.log(np.maximum(view.points.size, 1) / ORB_PATCH) / np.log(ORB_STEP)
         level = np.clip(np.rint(wanted), 0, ORB_LEVELS - 1).astype(np.int64)
     # Edge threshold 0: ORB extends the picture by mirroring instead of dropping the points near its border.
-    return _compute(view, cv2.ORB_create(nlevels=ORB_LEVELS, edgeThreshold=0), level, 32)
+    return _compute(view, cv2.ORB.create(nlevels=ORB_LEVELS, edgeThreshold=0), level, 32)
 
 
 def _colour_patches(view: View) -> NDArray[np.float64]:
@@ -202,11 +209,12 @@ def _colour_patches(view: View) -> NDArray[np.float64]:
     )
     weight = np.exp(-2 * (u**2 + v**2))
     weight /= weight.sum() * 3
-    return (colours / 255.0 * np.sqrt(weight)[None, :, None]).reshape(n, -1)
+    return (colours.astype(np.float64) / 255 * np.sqrt(weight)[None, :, None]).reshape(n, -1)
 
 
-def _hellinger_roots(histograms: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.sqrt(histograms / np.maximum(histograms.sum(axis=1, keepdims=True), 1))
+def _distances(left: NDArray[Any], right: NDArray[Any], metric: str = "euclidean") -> Costs:
+    costs: Costs = cdist(left, right, metric)
+    return costs
 
 
 # ---- the registry ------------------------------------------------------------------------------------------
@@ -231,11 +239,7 @@ DESCRIPTORS: dict[str, Descriptor] = {
         partial(shape_context_cost, turning="centroid"),
         "the same, seen from the direction to the centroid; few outliers only, they move the centroid",
     ),
-    "sift": Descriptor(
-        "SIFT", sift_cost, "gradients around each point, blind to brightness", needs_image=True
-    ),
+    "sift": Descriptor("SIFT", sift_cost, "gradients around each point, blind to brightness", needs_image=True),
     "orb": Descriptor("ORB", orb_cost, "brightness comparisons around each point, fast", needs_image=True),
-    "colour": Descriptor(
-        "Colour patch", colour_cost, "colours around each point, same lighting", needs_image=True
-    ),
+    "colour": Descriptor("Colour patch", colour_cost, "colours around each point, same lighting", needs_image=True),
 }

@@ -32,9 +32,7 @@ class Graph:
         if edges.ndim != 2 or edges.shape[1] < 2:
             raise ValueError(f"edges have the shape (number of edges, order ≥ 2), not {edges.shape}")
         if edges.size and not (edges.min() >= 0 and edges.max() < self.size):
-            raise ValueError(
-                f"edges name nodes {edges.min()} to {edges.max()} of a graph with {self.size} nodes"
-            )
+            raise ValueError(f"edges name nodes {edges.min()} to {edges.max()} of a graph with {self.size} nodes")
         edges = np.unique(np.sort(edges, axis=1), axis=0)
         if (edges[:, 1:] == edges[:, :-1]).any():
             raise ValueError("an edge uses the same node twice; the nodes of an edge must differ")
@@ -146,9 +144,7 @@ def all_tuples(xy: ArrayLike, order: int = 3) -> Graph:
             f"{n} points have {count:,} different tuples of order {order}, more than the "
             f"{MOST_EDGES:,} we can hold; use fewer points or random tuples"
         )
-    flat = np.fromiter(
-        (i for t in combinations(range(n), order) for i in t), dtype=np.int64, count=count * order
-    )
+    flat = np.fromiter((i for t in combinations(range(n), order) for i in t), dtype=np.int64, count=count * order)
     return Graph(n, flat.reshape(count, order))
 
 
@@ -200,12 +196,8 @@ GRAPHS: dict[str, GraphKind] = {
     "delaunay_triangles": GraphKind("Delaunay triangles", 3, delaunay_triangles, "about two per point"),
     "random_triangles": GraphKind("Random triples", 3, random_tuples, "a seeded sample"),
     "all_triangles": GraphKind("All triples", 3, all_tuples, "every one; up to some 50 points"),
-    "random_quadruples": GraphKind(
-        "Random quadruples", 4, partial(random_tuples, order=4), "a seeded sample"
-    ),
-    "all_quadruples": GraphKind(
-        "All quadruples", 4, partial(all_tuples, order=4), "every one; up to some 20"
-    ),
+    "random_quadruples": GraphKind("Random quadruples", 4, partial(random_tuples, order=4), "a seeded sample"),
+    "all_quadruples": GraphKind("All quadruples", 4, partial(all_tuples, order=4), "every one; up to some 20"),
 }
 
 
