@@ -1,0 +1,202 @@
+"""Decoding what a user uploads, safely: bytes or an array in, a picture of working size and its scale out."""
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image as Pillow
+from PIL import ImageOps
+
+MAX_BYTES = 20_000_000
+MAX_PIXELS = 40_000_000
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")  # the only decoders that an upload ever reaches
+TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT = 322, 323
+
+
+class ImageError(ValueError):
+    """An image that cannot be used, and why, in a sentence for the person who brought it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """An RGB picture at working size.
+
+    `scale` is working pixels per original pixel, the same along x and y: a working coordinate divided by it
+    is an original one. The original is the picture as displayed, after the camera's rotation mark was obeyed.
+    """
+
+    rgb: NDArray[np.uint8]
+    scale: float = 1.0
+    original: tuple[int, int] | None = None  # (width, height); rounding cannot always be undone, so it is kept
+
+    def __post_init__(self) -> None:
+        rgb = np.asarray(self.rgb)
+        if rgb.dtype != np.uint8 or rgb.ndim != 3 or rgb.shape[2] != 3 or 0 in rgb.shape:
+            raise ImageError(
+                f"An image is an (h, w, 3) array of 8-bit numbers with h, w ≥ 1; "
+                f"this one has shape {rgb.shape} and type {rgb.dtype}."
+            )
+        if not 0 < self.scale <= 1:
+            raise ImageError(f"The scale of an image lies in (0, 1]; this one is {self.scale}.")
+        rgb = np.ascontiguousarray(rgb).view()
+        rgb.flags.writeable = False
+        object.__setattr__(self, "rgb", rgb)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(width, height) of the working image."""
+        return self.rgb.shape[1], self.rgb.shape[0]
+
+    @property
+    def original_size(self) -> tuple[int, int]:
+        """(width, height) before shrinking."""
+        width, height = self.size
+        return self.original or (round(width / self.scale), round(height / self.scale))
+
+    @property
+    def grey(self) -> NDArray[np.uint8]:
+        """Luminance, (h, w)."""
+        return cv2.cvtColor(self.rgb, cv2.COLOR_RGB2GRAY)  # type: ignore[return-value]
+
+
+def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
+    """Read JPEG, PNG, WebP, BMP or TIFF bytes: the first frame if there are several, laid on white.
+
+    The content decides what the file is, never its name. Sizes are judged from the header, so a small file
+    that claims to be a huge picture costs nothing.
+    """
+    title = shown(name)
+    if not data:
+        raise ImageError(f"{title} is empty: 0 bytes.")
+    if len(data) > MAX_BYTES:
+        raise ImageError(f"{title} has {len(data) / 1e6:.1f} MB; at most {MAX_BYTES / 1e6:.0f} MB are accepted.")
+    with _open(data, title) as picture:
+        _refuse_giants(picture, title)
+        try:
+            picture.load()
+            array = _array(_upright(picture))
+        except ImageError as error:
+            raise ImageError(f"{title}: {error}") from error
+        except Exception as error:  # OSError, SyntaxError, struct.error …: what damage makes a decoder trip over
+            raise ImageError(
+                f"{title} is a damaged or incomplete {picture.format} image: it cannot be decoded to its end."
+            ) from error
+    return from_array(array, max_side=max_side)
+
+
+def from_array(array: ArrayLike, *, max_side: int | None = None) -> Image:
+    """An Image from a grey, RGB or RGBA array of 8-bit or 16-bit numbers, booleans, or floats in [0, 1]."""
+    pixels = np.asarray(array)
+    channels = 1 if pixels.ndim == 2 else pixels.shape[2] if pixels.ndim == 3 else 0
+    if channels not in (1, 3, 4) or 0 in pixels.shape:
+        raise ImageError(
+            f"An image has shape (h, w), (h, w, 3) or (h, w, 4) and no side of 0; this one has {pixels.shape}."
+        )
+    if max_side is not None and max_side < 1:
+        raise ImageError(f"The working size must be at least 1 pixel; {max_side} was given.")
+    rgb = _on_white(_eight_bit(pixels.reshape(*pixels.shape[:2], channels)))
+    height, width = rgb.shape[:2]
+    scale = min(1.0, (max_side or width + height) / max(width, height))
+    return Image(_shrink(rgb, scale), scale, (width, height))
+
+
+def shown(name: str) -> str:
+    """A file name fit for a message: no folders, nothing unprintable, not too long."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    clean = "".join(letter if letter.isprintable() else "?" for letter in last).strip()
+    return f"“{clean if len(clean) <= 60 else clean[:57] + '…'}”" if clean else "The file"
+
+
+def _open(data: bytes, title: str) -> Pillow.Image:
+    """Read the header only."""
+    try:
+        return Pillow.open(io.BytesIO(data), formats=FORMATS)
+    except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
+        raise ImageError(f"{title} claims to be far larger than the {_megapixels(MAX_PIXELS)} accepted.") from error
+    except Exception as error:  # see decode: headers are as hostile as pixels
+        raise ImageError(
+            f"{title} is not an image that can be read. JPEG, PNG, WebP, BMP and TIFF files are accepted; "
+            "the content counts, not the name."
+        ) from error
+
+
+def _refuse_giants(picture: Pillow.Image, title: str) -> None:
+    width, height = picture.size
+    if width < 1 or height < 1:
+        raise ImageError(f"{title} is {width} × {height} pixels: there is nothing to see.")
+    if width * height > MAX_PIXELS:
+        raise ImageError(
+            f"{title} is {width} × {height} pixels, {_megapixels(width * height)}; "
+            f"at most {_megapixels(MAX_PIXELS)} are accepted. Please shrink it first."
+        )
+    # A TIFF of 64 × 64 pixels may sit in one tile of 40 000 × 40 000, which the decoder would unpack whole.
+    tags: Any = getattr(picture, "tag_v2", {})
+    tile = [tags.get(tag, 0) for tag in (TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT)]
+    if not all(isinstance(side, int) for side in tile) or tile[0] * tile[1] > MAX_PIXELS:
+        raise ImageError(f"{title} is stored in TIFF tiles of {tile[0]} × {tile[1]} pixels, which is not sensible.")
+
+
+def _megapixels(pixels: int) -> str:
+    return f"{pixels / 1e6:.4g} megapixels"
+
+
+def _upright(picture: Pillow.Image) -> Pillow.Image:
+    """Obey the camera's rotation mark; a photograph with unreadable EXIF data is still a photograph."""
+    try:
+        return ImageOps.exif_transpose(picture)
+    except Exception:  # EXIF is a small TIFF inside the file, broken in as many ways
+        return picture
+
+
+def _array(picture: Pillow.Image) -> NDArray[Any]:
+    """Pixels as `from_array` takes them: 16-bit grey stays 16 bit, the rest becomes 8-bit RGB or RGBA."""
+    if picture.mode.startswith("I"):
+        grey = np.asarray(picture)
+        if grey.min() < 0 or grey.max() > 65535:
+            raise ImageError(
+                f"grey values from {grey.min()} to {grey.max()} need 32 bits; please save it with 8 or 16."
+            )
+        return grey.astype(np.uint16)
+    if picture.mode == "F":
+        return np.asarray(picture)
+    return np.asarray(picture.convert("RGBA" if picture.has_transparency_data else "RGB"))
+
+
+def _eight_bit(pixels: NDArray[Any]) -> NDArray[np.uint8]:
+    """The full range of the given type onto 0 … 255."""
+    if pixels.dtype == np.uint8:
+        return pixels
+    if pixels.dtype == np.bool_:
+        return pixels.astype(np.uint8) * np.uint8(255)
+    if pixels.dtype == np.uint16:
+        return ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
+    if np.issubdtype(pixels.dtype, np.floating):
+        low, high = float(pixels.min()), float(pixels.max())
+        if low >= 0 and high <= 1:  # false for NaN too
+            return np.asarray(np.rint(pixels * 255), np.uint8)
+        raise ImageError(f"floating-point pixels lie between 0 and 1; these range from {low:g} to {high:g}.")
+    raise ImageError(f"pixels are 8-bit or 16-bit numbers, or floats between 0 and 1; these have type {pixels.dtype}.")
+
+
+def _on_white(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """RGB of our own, from grey, RGB or RGBA laid on a white sheet."""
+    if pixels.shape[2] < 4:
+        return np.repeat(pixels, 3, axis=2) if pixels.shape[2] == 1 else pixels.copy()
+    rgb = np.empty((*pixels.shape[:2], 3), np.uint8)
+    for row, target in zip(pixels, rgb, strict=True):  # by rows: a whole picture in 16 bits would double the memory
+        alpha = row[:, 3:].astype(np.uint16)
+        target[:] = (row[:, :3] * alpha + 255 * (255 - alpha) + 127) // 255
+    return rgb
+
+
+def _shrink(rgb: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
+    """Average over areas. Both axes shrink by exactly `scale`; the last row or column may be a partial one."""
+    if scale == 1:
+        return rgb
+    height, width = (round(side * scale) for side in rgb.shape[:2])
+    if min(height, width) < 1:  # a hair-thin strip keeps one pixel of width
+        return cv2.resize(rgb, (max(width, 1), max(height, 1)), interpolation=cv2.INTER_AREA)  # type: ignore[return-value]
+    return cv2.resize(rgb, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)  # type: ignore[return-value]
