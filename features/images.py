@@ -77,14 +77,14 @@ def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
         _refuse_giants(picture, title)
         try:
             picture.load()
-            array = _array(_upright(picture))
-        except ImageError as error:
-            raise ImageError(f"{title}: {error}") from error
         except Exception as error:  # OSError, SyntaxError, struct.error …: what damage makes a decoder trip over
             raise ImageError(
                 f"{title} is a damaged or incomplete {picture.format} image: it cannot be decoded to its end."
             ) from error
-    return from_array(array, max_side=max_side)
+        try:
+            return from_array(_array(_upright(picture)), max_side=max_side)
+        except ValueError as error:  # ours, or Pillow's about a kind of colour that it cannot convert
+            raise ImageError(f"{title}: {error}") from error
 
 
 def from_array(array: ArrayLike, *, max_side: int | None = None) -> Image:

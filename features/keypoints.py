@@ -88,7 +88,7 @@ def _frozen(array: Floats) -> Floats:
 
 
 def _checked_labels(labels: Any, count: int) -> tuple[str, ...]:
-    checked = tuple(str(label) for label in labels)
+    checked = tuple(str(label).strip() for label in labels)
     if len(checked) != count:
         raise ValueError(f"{count} keypoints need {count} labels; {len(checked)} were given.")
     for i, label in enumerate(checked):
@@ -196,14 +196,17 @@ def _akaze(pool: int) -> Any:
 
 
 def _corners(image: Image, pool: int) -> Keypoints:
-    """Shi–Tomasi: local maxima of the smaller eigenvalue of the structure tensor."""
-    block = 5
-    strength = cv2.cornerMinEigenVal(cv2.GaussianBlur(image.grey, (0, 0), 1.0), block)
-    peak = strength == cv2.dilate(strength, np.ones((3, 3), np.uint8))
-    peak &= strength > max(0.001 * float(strength.max()), 1e-6)
+    """Shi–Tomasi: local maxima of the smaller eigenvalue of the structure tensor, in a round window."""
+    window = 2.0  # standard deviation; a square window would have plateaus, and two maxima at one corner
+    smooth = cv2.GaussianBlur(image.grey, (0, 0), 1.0)
+    dx, dy = (cv2.Sobel(smooth, cv2.CV_32F, *axis, scale=1 / 8).astype(np.float64) for axis in ((1, 0), (0, 1)))
+    xx, xy, yy = (cv2.GaussianBlur(product, (0, 0), window) for product in (dx * dx, dx * dy, dy * dy))
+    strength = (xx + yy) / 2 - np.hypot((xx - yy) / 2, xy)
+    peak = strength == cv2.dilate(strength, np.ones((5, 5), np.uint8))
+    peak &= strength > max(0.001 * float(strength.max()), 0.05)  # grey levels² per pixel²: not the noise of a camera
     y, x = np.nonzero(peak)
-    xy = np.stack([x, y], 1).astype(np.float64)
-    return _strongest(Keypoints(xy, None, np.full(len(xy), float(block)), strength[y, x].astype(np.float64)), pool)
+    place = np.stack([x, y], 1).astype(np.float64)
+    return _strongest(Keypoints(place, None, np.full(len(place), 4 * window), strength[y, x]), pool)
 
 
 def _contours(image: Image, pool: int) -> Keypoints:
