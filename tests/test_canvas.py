@@ -1,0 +1,473 @@
+"""The canvas: what is sent and checked in Python (AppTest), and what a user does with it in a real Chromium."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from streamlit.testing.v1 import AppTest
+
+from ui import canvas
+from ui.canvas import KINDS, Line, Side
+
+ROOT = Path(__file__).parents[1]
+SOURCES = [(ROOT / "ui" / "canvas" / name).read_text(encoding="utf-8") for name in ("canvas.js", "paint.js")]
+
+APP = """
+import numpy as np
+import streamlit as st
+from ui import canvas
+
+class Picture:
+    def __init__(self, width, height, seed):
+        rng = np.random.default_rng(seed)
+        self.rgb = np.kron(rng.integers(40, 200, (height // 20, width // 20, 3)), np.ones((20, 20, 1))).astype(np.uint8)
+    @property
+    def size(self):
+        return self.rgb.shape[1], self.rgb.shape[0]
+
+case = st.query_params.get("case", "view")
+left, right = Picture(400, 300, 0), Picture(300, 300, st.session_state.get("seed", 1))
+points = np.array([[60.0, 60.0], [200.0, 150.0], [340.0, 240.0]])
+others = np.array([[60.0, 60.0], [150.0, 150.0], [240.0, 240.0]])
+st.button("again")
+if case == "edit":
+    edits = canvas.edits("pair", points, others)
+    shown = canvas.show("pair", canvas.Side(edits.left, left), canvas.Side(edits.right, right), mode="edit")
+    st.text("left " + str(np.round(shown.edits.left).astype(int).tolist()))
+    st.text("right " + str(np.round(shown.edits.right).astype(int).tolist()))
+    st.text(f"revision {shown.edits.revision}")
+else:
+    picked = canvas.picked("pair")
+    lines = [
+        canvas.Line(0, 0, "correct", 0.9, "0 to 0 <b>bold</b>"),
+        canvas.Line(1, 2, "wrong", 0.8, "1 to 2"),
+        canvas.Line(2, 2, "missed", 1.0, "2 to 2"),
+    ]
+    shown = canvas.show(
+        "pair", canvas.Side(points, left, [[0, 1], [1, 2]], "A <i>label</i>"), canvas.Side(others, right), lines,
+        supporters=[1] if picked else [], contradictors=[2] if picked else [],
+    )
+    st.text(f"picked {shown.index} {picked}")
+"""
+
+
+# ------------------------------------------------------------------ Python alone
+
+
+@dataclass
+class Script:
+    """The app above under AppTest, with the component's messages sent by hand."""
+
+    case: str = "view"
+    test: AppTest = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.test = AppTest.from_string(APP)
+        self.test.query_params["case"] = self.case
+        self.test.run()
+
+    @property
+    def proto(self):
+        assert not self.test.exception
+        return self.test.get("bidi_component")[0].proto
+
+    @property
+    def data(self) -> dict:
+        return json.loads(self.proto.json)
+
+    @property
+    def texts(self) -> list[str]:
+        return [text.value for text in self.test.text]
+
+    def send(self, *, state: dict | None = None, trigger: dict | None = None) -> None:
+        states = self.test._tree.get_widget_states()
+        identity = self.proto.id
+        if state is not None:
+            states.widgets.add(id=identity, json_value=json.dumps(state))
+        if trigger is not None:
+            events = [{"event": name, "value": value} for name, value in trigger.items()]
+            states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{identity}__events", json_trigger_value=json.dumps(events))
+        self.test._run(states)
+
+    def edit(self, left: object, right: object, revision: object = 1, start: str | None = None) -> None:
+        points = {"left": left, "right": right, "revision": revision, "start": start or self.data["start"]}
+        self.send(state={"points": points})
+
+
+def test_images_travel_as_addresses_of_their_content():
+    script = Script()
+    first = script.data
+    assert all(side["src"].endswith(".png") for side in first["sides"])
+    script.test.run()
+    assert script.data == first
+    script.test.session_state["seed"] = 5
+    script.test.run()
+    assert script.data["sides"][0]["src"] == first["sides"][0]["src"]
+    assert script.data["sides"][1]["src"] != first["sides"][1]["src"]
+
+
+def test_an_update_is_small_and_holds_no_script():
+    script = Script()
+    assert len(script.proto.SerializeToString()) < 4_000
+    assert "Board" not in script.proto.js_content and not script.proto.css_content
+
+
+def test_an_edit_is_kept_clipped_and_sent_back_under_its_number():
+    script = Script("edit")
+    script.edit([[10, 20], [9e9, -5]], [], revision=7)
+    assert script.data["sides"][0]["points"] == [[10, 20], [400, 0]]
+    assert script.data["sides"][1]["points"] == []
+    assert script.data["revision"] == 7
+    assert "left [[10, 20], [400, 0]]" in script.texts
+
+
+@pytest.mark.parametrize(
+    "left",
+    ["no list", [[1]], [["a", "b"]], [[1, float("nan")]], [[1, 2, 3]], [[0, 0]] * (canvas.MOST_POINTS + 1)],
+    ids=["text", "one number", "words", "nan", "three numbers", "too many"],
+)
+def test_a_refused_edit_brings_the_kept_points_back(left):
+    script = Script("edit")
+    before = script.data["sides"]
+    script.edit(left, [], revision=3)
+    assert script.data["sides"] == before
+    assert script.data["revision"] == 3
+
+
+def test_an_edit_of_replaced_points_is_ignored():
+    script = Script("edit")
+    before = script.data
+    script.edit([], [], revision=3, start="another start")
+    assert script.data == before
+
+
+def test_a_pick_isolates_its_line_until_it_is_let_go():
+    script = Script()
+    script.send(trigger={"pick": {"pair": [1, 2], "index": 1, "serial": 4}})
+    assert script.texts == ["picked 1 (1, 2)"]
+    assert (script.data["pick"], script.data["serial"], script.data["support"]) == ([1, 2], 4, [1])
+    script.test.run()
+    assert script.texts == ["picked 1 (1, 2)"]
+    script.send(trigger={"pick": {"pair": None, "index": -1, "serial": 5}})
+    assert script.texts == ["picked None None"]
+
+
+@pytest.mark.parametrize("pick", [None, 3, [1, 2], {"pair": ["a", 2], "serial": 1}, {"pair": [1, 2], "serial": "x"}])
+def test_a_malformed_pick_changes_nothing(pick):
+    script = Script()
+    script.send(trigger={"pick": pick})
+    assert script.texts == ["picked None None"]
+
+
+def test_lines_and_sides_are_checked_at_birth():
+    with pytest.raises(ValueError, match="kind must be one of"):
+        Line(0, 0, "green")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="finite"):
+        Line(0, 0, value=float("nan"))
+    with pytest.raises(ValueError, match=r"\(n, 2\)"):
+        Side(np.zeros((3, 3)))
+    with pytest.raises(ValueError, match="only 2 points"):
+        Side(np.zeros((2, 2)), edges=np.array([[0, 2]]))
+    with pytest.raises(ValueError, match="1 names were given for 2 points"):
+        Side(np.zeros((2, 2)), names=["one"])
+    with pytest.raises(ValueError, match=r"3 → 0 needs points that do not exist"):
+        canvas.show("k", Side(np.zeros((3, 2))), Side(np.zeros((1, 2))), [Line(3, 0)])
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(some.lists(some.tuples(some.floats(-1e4, 1e4), some.floats(-1e4, 1e4)), min_size=1, max_size=20))
+def test_a_sheet_without_image_holds_all_its_points(points):
+    side = Side(np.array(points))
+    left, top, width, height = side.box
+    assert (side.points > [left, top]).all() and (side.points < [left + width, top + height]).all()
+    assert 1 / 3.01 < width / height < 3.01
+
+
+def test_script_and_python_know_the_same_kinds():
+    table = re.search(r"const KINDS = \[(.*?)\n\];", SOURCES[1], re.DOTALL)
+    assert table and tuple(re.findall(r'name: "(\w+)"', table[1])) == KINDS
+
+
+def test_script_never_parses_text_as_markup():
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", "".join(SOURCES)
+    )
+
+
+# ------------------------------------------------------------------ a real browser
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("canvas")
+    (folder / "app.py").write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{textwrap.dedent(APP)}")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {"port": port, "headless": "true", "fileWatcherType": "none", "address": "127.0.0.1"}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--browser.gatherUsageStats=false"]
+    log = (folder / "log.txt").open("w+")
+    process = subprocess.Popen(
+        [*command, *(f"--server.{name}={value}" for name, value in options.items())],
+        cwd=folder,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        for _ in range(200):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1)
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+        log.seek(0)
+        written = log.read()
+        log.close()
+    assert "Traceback" not in written, written
+
+
+class Visit:
+    """One page of the app: the canvas, what the browser received, and what went wrong in it."""
+
+    def __init__(self, browser, server: str, case: str, width: int = 1200, **context):
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.received: list[int] = []
+        self.sent: list[int] = []
+        self.fetched: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on(
+            "request", lambda request: request.url.startswith(f"{server}/media/") and self.fetched.append(request.url)
+        )
+        self.page.on("websocket", self.listen)
+        self.page.goto(f"{server}/?case={case}")
+        self.canvas = self.page.locator("canvas")
+        self.canvas.wait_for()
+        self.wait_until("board => board.images.every(image => image.pixels)")
+
+    def listen(self, websocket):
+        websocket.on("framereceived", lambda payload: self.received.append(len(payload)))
+        websocket.on("framesent", lambda payload: self.sent.append(len(payload)))
+
+    def board(self, script: str, argument=None):
+        return self.page.locator(".pair-canvas").evaluate(
+            f"(root, argument) => ({script})(root.board, argument)", argument
+        )
+
+    def wait_until(self, script: str):
+        for _ in range(100):
+            if self.board(script):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"never true: {script}")
+
+    def at(self, side: int, x: float, y: float) -> tuple[float, float]:
+        """Where a pixel of an image is on the page."""
+        frame = self.canvas.bounding_box()
+        dx, dy = self.board("(board, [side, point]) => board.toScreen(side, point)", [side, [x, y]])
+        return frame["x"] + dx, frame["y"] + dy
+
+    def middle(self, i: int, j: int) -> tuple[float, float]:
+        left, right = self.board("(board, [i, j]) => board.endsOf({ i, j })", [i, j])
+        frame = self.canvas.bounding_box()
+        return frame["x"] + (left[0] + right[0]) / 2, frame["y"] + (left[1] + right[1]) / 2
+
+    def says(self, text: str):
+        self.page.get_by_text(text, exact=True).wait_for(timeout=8000)
+
+    def press(self, name: str):
+        self.page.get_by_role("button", name=name).click()
+
+    def colour(self, x: float, y: float) -> list[int]:
+        frame = self.canvas.bounding_box()
+        return self.board(
+            "(board, [x, y]) => [...board.context.getImageData(x, y, 1, 1).data]",  # at one device pixel per CSS pixel
+            [x - frame["x"], y - frame["y"]],
+        )
+
+
+@pytest.fixture
+def visit(browser, server):
+    visits: list[Visit] = []
+
+    def open_page(case: str, **options) -> Visit:
+        visits.append(Visit(browser, server, case, **options))
+        return visits[-1]
+
+    yield open_page
+    for one in visits:
+        errors = one.errors
+        one.context.close()
+        assert not errors
+
+
+@pytest.mark.browser
+def test_hover_tells_click_isolates_and_a_click_beside_lets_go(visit):
+    page = visit("view")
+    tip = page.page.locator(".tip")
+    assert tip.is_hidden()
+    page.page.mouse.move(*page.middle(0, 0))
+    tip.wait_for()
+    assert tip.text_content() == "0 to 0 <b>bold</b>"
+    page.page.mouse.click(*page.middle(1, 2))
+    page.says("picked 1 (1, 2)")
+    assert page.page.locator(".status").text_content() == "1 to 2"
+    assert page.page.locator(".entry").all_inner_texts()[-2:] == ["+\n1\nsupports it", "−\n1\ncontradicts it"]
+    page.page.mouse.click(*page.at(0, 380, 20))
+    page.says("picked None None")
+
+
+@pytest.mark.browser
+def test_images_and_script_are_fetched_once_and_updates_stay_small(visit):
+    page = visit("view")
+    assert len(page.fetched) == 3  # the script and two images
+    page.page.mouse.click(*page.middle(0, 0))
+    page.says("picked 0 (0, 0)")
+    page.received.clear()
+    page.page.mouse.click(*page.middle(1, 2))
+    page.says("picked 1 (1, 2)")
+    assert sum(page.received) < 10_000
+    assert len(page.fetched) == 3
+
+
+@pytest.mark.browser
+def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit):
+    page = visit("edit")
+    start = "left [[60, 60], [200, 150], [340, 240]]"
+    page.says(start)
+    mouse, keyboard = page.page.mouse, page.page.keyboard
+
+    mouse.click(*page.at(0, 100, 250))
+    page.says("left [[60, 60], [200, 150], [340, 240], [100, 250]]")
+
+    page.sent.clear()
+    mouse.move(*page.at(0, 60, 60))
+    mouse.down()
+    mouse.move(*page.at(0, 90, 90), steps=6)
+    page.page.wait_for_timeout(200)
+    assert not page.sent  # a drag is one message, sent when the button is let go
+    mouse.move(*page.at(0, 120, 40))
+    mouse.up()
+    page.says("left [[120, 40], [200, 150], [340, 240], [100, 250]]")
+
+    mouse.click(*page.at(1, 150, 150), button="right")
+    page.says("right [[60, 60], [240, 240]]")
+    mouse.click(*page.at(0, 200, 150))
+    keyboard.press("Delete")
+    page.says("left [[120, 40], [340, 240], [100, 250]]")
+    page.press("Remove all points of the left image")
+    page.says("left []")
+
+    page.press("Undo (Ctrl+Z)")
+    page.says("left [[120, 40], [340, 240], [100, 250]]")
+    for _ in range(4):
+        page.press("Undo (Ctrl+Z)")
+    page.says(start)
+    page.says("right [[60, 60], [150, 150], [240, 240]]")
+    assert page.page.get_by_role("button", name="Undo (Ctrl+Z)").is_disabled()
+    page.canvas.focus()
+    keyboard.press("Control+y")
+    page.says("left [[60, 60], [200, 150], [340, 240], [100, 250]]")
+    page.page.get_by_role("button", name="again").click()
+    page.says("revision 11")
+    assert page.board("board => board.points[0].length") == 4
+
+
+@pytest.mark.browser
+def test_wheel_zooms_at_the_pointer_drag_moves_and_the_view_can_be_reset(visit):
+    page = visit("view")
+    home = page.at(0, 200, 150)
+    page.page.mouse.move(*home)
+    for _ in range(3):
+        page.page.mouse.wheel(0, -120)
+    page.wait_until("board => board.memory.zoom > 1.8")
+    assert page.at(0, 200, 150) == pytest.approx(home, abs=1.0)
+    page.page.mouse.down()
+    page.page.mouse.move(home[0] + 50, home[1] + 20, steps=4)
+    page.page.mouse.up()
+    assert page.at(0, 200, 150) == pytest.approx((home[0] + 50, home[1] + 20), abs=1.0)
+    page.says("picked None None")
+    page.press("again")  # an update leaves the view alone
+    page.page.wait_for_timeout(300)
+    assert page.board("board => board.memory.zoom") > 1.8
+    page.page.mouse.dblclick(*page.at(0, 230, 190))
+    assert page.at(0, 200, 150) == pytest.approx(home, abs=1.0)
+    page.press("Zoom in (+)")
+    assert page.board("board => board.memory.zoom") == 1.5
+    page.press("Reset view (0)")
+    assert page.board("board => board.memory.zoom") == 1
+
+
+@pytest.mark.browser
+def test_everything_can_be_done_with_the_keyboard(visit):
+    page = visit("view")
+    keyboard = page.page.keyboard
+    page.page.get_by_role("button", name="Zoom in (+)").focus()
+    keyboard.press("Tab")
+    while not page.board("board => board.canvas.matches(':focus')"):
+        keyboard.press("Tab")
+    keyboard.press("n")
+    page.says("picked 0 (0, 0)")
+    keyboard.press("p")
+    page.says("picked 2 (2, 2)")
+    keyboard.press("Escape")
+    page.says("picked None None")
+    keyboard.press("+")
+    assert page.board("board => board.memory.zoom") == 1.5
+
+    page = visit("edit")
+    keyboard = page.page.keyboard
+    page.canvas.focus()
+    keyboard.press("n")
+    keyboard.press("ArrowRight")
+    page.says("left [[61, 60], [200, 150], [340, 240]]")
+    keyboard.press("Shift+ArrowDown")
+    page.says("left [[61, 70], [200, 150], [340, 240]]")
+    keyboard.press("Delete")
+    page.says("left [[200, 150], [340, 240]]")
+    keyboard.press("Control+z")
+    page.says("left [[61, 70], [200, 150], [340, 240]]")
+
+
+@pytest.mark.browser
+def test_narrow_pages_stack_the_images_without_overflow(visit):
+    page = visit("view", width=390, device_scale_factor=2, has_touch=True)
+    first, second = page.at(0, 0, 0), page.at(1, 0, 0)
+    assert second[1] > first[1] + 100 and second[0] == pytest.approx(first[0], abs=1)
+    assert page.board("board => board.canvas.width") == pytest.approx(2 * page.canvas.bounding_box()["width"], abs=1)
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.page.touchscreen.tap(*page.middle(0, 0))
+    page.says("picked 0 (0, 0)")
+    page.page.set_viewport_size({"width": 1100, "height": 900})
+    page.wait_until("board => !board.stacked")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_kinds_differ_on_the_canvas_and_the_frame_follows_the_theme(visit, scheme):
+    page = visit("view", color_scheme=scheme)
+    page.page.mouse.move(2, 2)
+    correct, wrong = page.colour(*page.at(0, 60, 60)), page.colour(*page.middle(1, 2))
+    assert correct[1] > correct[0] + 60  # green
+    assert wrong[:3] != correct[:3] and max(wrong[:3]) < 240  # the cross on its disc
+    text = page.board("board => getComputedStyle(board.board).color")
+    bright = sum(map(int, re.findall(r"\d+", text)[:3])) / 3
+    assert bright > 180 if scheme == "dark" else bright < 80

@@ -1,0 +1,330 @@
+"""Two images side by side on one canvas of our own: matched lines to look at, points to edit.
+
+Streamlit sends a component's script, markup and data anew with every update. Only a small loader and the data (points
+and lines) are therefore given to it; the images and the script itself are registered as media files, whose address
+is the hash of their content, so that the browser fetches each of them once.
+
+Python owns the points: the browser shows an edit at once and sends it with a revision number, `edits` returns it,
+`show` sends it back, and the browser ignores an answer that is older than its own last edit.
+"""
+
+import contextlib
+import hashlib
+import json
+import math
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast, get_args
+
+import cv2
+import numpy as np
+import streamlit as st
+from numpy.typing import ArrayLike, NDArray
+from streamlit import runtime
+
+Kind = Literal["correct", "wrong", "missed", "score"]
+KINDS: tuple[Kind, ...] = get_args(Kind)  # canvas.js knows them by position
+Mode = Literal["view", "edit"]
+Points = NDArray[np.float64]
+
+MOST_POINTS = 2000  # per image: what a browser may send
+LOSSLESS_PIXELS = 400_000  # larger images travel as JPEG
+MARGIN = 0.08  # around the points of a side without image, as a share of their extent
+
+
+class Picture(Protocol):
+    """What the canvas needs of an image, such as `features.images.Image`."""
+
+    @property
+    def rgb(self) -> NDArray[np.uint8]: ...
+
+    @property
+    def size(self) -> tuple[int, int]: ...
+
+
+@dataclass(frozen=True)
+class Line:
+    """One match of left point i with right point j; `value` in [0, 1] is its opacity, `text` its tooltip."""
+
+    i: int
+    j: int
+    kind: Kind = "score"
+    value: float = 1.0
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"a line's kind must be one of {', '.join(KINDS)}; {self.kind!r} is none of them")
+        if not math.isfinite(self.value):
+            raise ValueError(f"the value of line {self.i} → {self.j} must be a finite number, not {self.value}")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One half of the canvas; points in pixels of its image, or of a plain sheet around them where there is none."""
+
+    points: Points
+    image: Picture | None = None
+    edges: NDArray[np.integer] | None = None
+    label: str = ""
+    names: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", _as_points(self.points))
+        if self.edges is not None:
+            edges = np.asarray(self.edges).reshape(-1, 2)
+            if edges.size and not 0 <= edges.min() <= edges.max() < len(self.points):
+                raise ValueError(
+                    f"an edge joins points {edges.min()} to {edges.max()}, but there are only {len(self.points)} points"
+                )
+            object.__setattr__(self, "edges", edges)
+        if self.names and len(self.names) != len(self.points):
+            raise ValueError(f"{len(self.names)} names were given for {len(self.points)} points; give one for each")
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, width and height of what is shown."""
+        if self.image is not None:
+            width, height = self.image.size
+            return 0.0, 0.0, float(width), float(height)
+        if not len(self.points):
+            return 0.0, 0.0, 400.0, 300.0
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        size = high - low + 2 * MARGIN * max(float((high - low).max()), 1.0)
+        size = np.maximum(size, size.max() / 3)  # points on a line would make a thread of a sheet
+        left, top = (low + high - size) / 2
+        return float(left), float(top), float(size[0]), float(size[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Edits:
+    """The points as the user has left them; `revision` counts the edits since the page's own `start`."""
+
+    left: Points
+    right: Points
+    start: str
+    revision: int = 0
+
+    @property
+    def changed(self) -> bool:
+        return self.revision > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What the user has done: the isolated line and its index among those shown, and the points."""
+
+    index: int | None
+    line: Line | None
+    edits: Edits
+
+
+@dataclass(frozen=True)
+class _Pick:
+    """The isolated pair, and the number of the click that chose it."""
+
+    pair: tuple[int, int] | None = None
+    serial: int = 0
+
+
+def edits(key: str, left: ArrayLike, right: ArrayLike) -> Edits:
+    """The user's edits of these starting points on canvas `key`; the points themselves if there are none."""
+    left, right = _as_points(left), _as_points(right)
+    start = _digest(left, right)
+    kept = st.session_state.get(_slot(key, "edits"))
+    if kept is None or kept.start != start:
+        kept = st.session_state[_slot(key, "edits")] = Edits(left, right, start)
+    return cast(Edits, kept)
+
+
+def picked(key: str) -> tuple[int, int] | None:
+    """The pair (i, j) isolated on canvas `key`: known before `show`, so that its neighbours can be looked up."""
+    return cast(_Pick, st.session_state.get(_slot(key, "pick"), _Pick())).pair
+
+
+def clear_pick(key: str) -> None:
+    """Isolate nothing on canvas `key`, for instance because another pair of images is shown."""
+    kept = st.session_state.get(_slot(key, "pick"), _Pick())
+    st.session_state[_slot(key, "pick")] = _Pick(None, kept.serial)
+
+
+def show(
+    key: str,
+    left: Side,
+    right: Side,
+    lines: Sequence[Line] = (),
+    *,
+    mode: Mode = "view",
+    supporters: Sequence[int] = (),
+    contradictors: Sequence[int] = (),
+    scale: str = "relaxed value",
+    height: int = 560,
+) -> Shown:
+    """Show the canvas; `supporters` and `contradictors` are indices of lines, `scale` names what colours scores."""
+    for line in lines:
+        if not (0 <= line.i < len(left.points) and 0 <= line.j < len(right.points)):
+            raise ValueError(
+                f"the line {line.i} → {line.j} needs points that do not exist: there are "
+                f"{len(left.points)} on the left and {len(right.points)} on the right"
+            )
+    drawn = Edits(left.points, right.points, _digest(left.points, right.points))
+    if mode == "edit":
+        drawn = _edits_shown_as(key, drawn)
+        left, right = _with_points(left, drawn.left), _with_points(right, drawn.right)
+    pick: _Pick = st.session_state.get(_slot(key, "pick"), _Pick())
+    _COMPONENT(
+        key=key,
+        data={
+            "key": key,
+            "session": st.session_state.setdefault("canvas session", uuid.uuid4().hex),
+            "mode": mode,
+            "height": height,
+            "scale": scale,
+            "module": _media(_MODULE, "text/javascript", f"{key}-module"),
+            "sides": [_side(left, f"{key}-left"), _side(right, f"{key}-right")],
+            "start": drawn.start,
+            "revision": drawn.revision,
+            "lines": {
+                "i": [line.i for line in lines],
+                "j": [line.j for line in lines],
+                "kind": [KINDS.index(line.kind) for line in lines],
+                "value": [round(min(max(line.value, 0.0), 1.0), 3) for line in lines],
+                "text": [line.text for line in lines],
+            },
+            "pick": pick.pair,
+            "serial": pick.serial,
+            "support": [int(index) for index in supporters],
+            "against": [int(index) for index in contradictors],
+        },
+        on_points_change=partial(_receive_points, key, left.image, right.image),
+        on_pick_change=partial(_receive_pick, key),
+    )
+    index = next((k for k, line in enumerate(lines) if (line.i, line.j) == pick.pair), None)
+    return Shown(index, None if index is None else lines[index], drawn)
+
+
+def _edits_shown_as(key: str, given: Edits) -> Edits:
+    """The kept edits if the page shows exactly these, or the points they started from; else a new start."""
+    kept = st.session_state.get(_slot(key, "edits"))
+    if kept is not None and np.array_equal(kept.left, given.left) and np.array_equal(kept.right, given.right):
+        return cast(Edits, kept)
+    return edits(key, given.left, given.right)
+
+
+def _receive_points(key: str, left: Picture | None, right: Picture | None) -> None:
+    """An edit arrived. What a browser sends is checked like anything from outside, and clipped to the images."""
+    sent = st.session_state[key].get("points")
+    kept = st.session_state.get(_slot(key, "edits"))
+    if kept is None or not isinstance(sent, dict) or sent.get("start") != kept.start:
+        return  # an edit of points that have been replaced since
+    new = [kept.left, kept.right]
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        given = [_as_points(sent["left"]), _as_points(sent["right"])]
+        if max(map(len, given)) <= MOST_POINTS:
+            new = [_within(given[0], left), _within(given[1], right)]
+    # A refused edit is answered under its own number too: the browser then shows the kept points again.
+    revision = sent.get("revision")
+    st.session_state[_slot(key, "edits")] = Edits(
+        new[0], new[1], kept.start, revision if isinstance(revision, int) else kept.revision + 1
+    )
+
+
+def _receive_pick(key: str) -> None:
+    sent = st.session_state[key].get("pick")
+    if not (isinstance(sent, dict) and isinstance(sent.get("serial"), int)):
+        return
+    match sent.get("pair"):
+        case [int(i), int(j)]:
+            st.session_state[_slot(key, "pick")] = _Pick((i, j), sent["serial"])
+        case None:
+            st.session_state[_slot(key, "pick")] = _Pick(None, sent["serial"])
+
+
+def _slot(key: str, what: str) -> str:
+    return f"canvas {what} {key}"
+
+
+def _as_points(values: ArrayLike) -> Points:
+    points = np.asarray(values, dtype=np.float64)
+    if not points.size:
+        return np.zeros((0, 2))
+    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+        raise ValueError(f"points must be finite numbers in an (n, 2) array, not of shape {points.shape}")
+    return points
+
+
+def _within(points: Points, image: Picture | None) -> Points:
+    return points if image is None else np.clip(points, 0, image.size)
+
+
+def _with_points(side: Side, points: Points) -> Side:
+    if points is side.points:
+        return side
+    fits = len(points) == len(side.points)
+    return Side(points, side.image, side.edges if fits else None, side.label, side.names if fits else ())
+
+
+def _side(side: Side, coordinates: str) -> dict[str, Any]:
+    return {
+        "src": "" if side.image is None else _image_address(side.image, coordinates),
+        "box": [round(edge, 2) for edge in side.box],
+        "points": np.round(side.points, 2).tolist(),
+        "edges": [] if side.edges is None else side.edges.ravel().tolist(),
+        "label": side.label,
+        "names": [str(name) for name in side.names],
+    }
+
+
+def _image_address(image: Picture, coordinates: str) -> str:
+    mimetype, content = _encoded(_digest(image.rgb), image.rgb)
+    return _media(content, mimetype, coordinates)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _encoded(digest: str, _rgb: NDArray[np.uint8]) -> tuple[str, bytes]:
+    """An image as a file; kept by the digest of its pixels, because encoding takes longer than a whole update."""
+    height, width = _rgb.shape[:2]
+    small = width * height <= LOSSLESS_PIXELS
+    extension, options = (".png", []) if small else (".jpg", [cv2.IMWRITE_JPEG_QUALITY, 92])
+    ok, content = cv2.imencode(extension, np.ascontiguousarray(_rgb[..., ::-1]), options)
+    if not ok:
+        raise ValueError(f"an image of {width} × {height} pixels could not be encoded for the browser")
+    return ("image/png" if small else "image/jpeg"), content.tobytes()
+
+
+def _media(content: bytes, mimetype: str, coordinates: str) -> str:
+    """The address under which the browser fetches this content; empty where no server runs."""
+    if not runtime.exists():
+        return ""
+    return runtime.get_instance().media_file_mgr.add(content, mimetype, f"canvas-{coordinates}")
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    total = hashlib.sha1(usedforsecurity=False)
+    for array in arrays:
+        total.update(str(array.shape).encode())
+        total.update(np.ascontiguousarray(array).data if array.size else b"")
+    return total.hexdigest()
+
+
+def _text(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+_MODULE = f"{_text('paint.js')}\n{_text('canvas.js')}\nconst STYLE = {json.dumps(_text('canvas.css'))};\n".encode()
+
+# Addresses of media files are relative to the app's root, which may itself be a folder of the site: the page's own
+# script tells where that is.
+_LOADER = """
+const script = document.querySelector('script[type="module"][src*="static/js/"]');
+const root = script ? script.src.replace(/static\\/js\\/.*/, "") : document.baseURI;
+export default async function (component) {
+  const locate = (address) => new URL(address.replace(/^\\//, ""), root).href;
+  return (await import(locate(component.data.module))).default({ ...component, locate });
+}
+"""
+
+_COMPONENT = st.components.v2.component("adgm_canvas", html='<div class="pair-canvas"></div>', js=_LOADER)

@@ -1,0 +1,265 @@
+// How the canvas looks: colours, marks, halos, icons, the legend. Reads a Board and changes nothing but its pixels.
+
+const KINDS = [                 // ui.canvas.KINDS, in the same order; told apart by shape as well as by colour
+  { name: "correct", colour: "#1cc48f", dash: [], mark: "" },
+  { name: "wrong", colour: "#f0640f", dash: [], mark: "×" },
+  { name: "missed", colour: "#f5f5f5", dash: [6, 5], mark: "" },
+  { name: "score", colour: "", dash: [], mark: "" },
+];
+const SUPPORTS = { name: "supports it", colour: "#4cb5f5", dash: [], mark: "+" };
+const CONTRADICTS = { name: "contradicts it", colour: "#e58ac0", dash: [10, 4], mark: "−" };
+// Viridis without its darkest end, which no photograph would let through.
+const RAMP = [[98, 88, 196], [62, 118, 184], [38, 150, 152], [74, 193, 109], [180, 222, 44], [253, 231, 37]];
+const FADED = 0.12;
+const ARMS = {                  // strokes of a mark: x, y to x, y
+  "×": [[-3, -3, 3, 3], [-3, 3, 3, -3]], "+": [[-3.6, 0, 3.6, 0], [0, -3.6, 0, 3.6]], "−": [[-3.6, 0, 3.6, 0]],
+};
+const ICONS = {
+  zoomIn: "M12 5v14M5 12h14", zoomOut: "M5 12h14", reset: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  undo: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3", redo: "M15 14l5-5-5-5M20 9H10a6 6 0 0 0 0 12h3",
+  remove: "M6 6l12 12M18 6 6 18",
+};
+const HINTS = {
+  view: "Scroll or pinch to zoom, drag to move, click a line to isolate it.",
+  edit: "Click to add a point, drag to move it, × or Delete to remove it.",
+};
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function svg(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function icon(path) {
+  return svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path }));
+}
+
+function distanceToSegment(x, y, [ax, ay], [bx, by]) {
+  const dx = bx - ax, dy = by - ay, length = dx * dx + dy * dy;
+  const t = length ? clamp(((x - ax) * dx + (y - ay) * dy) / length, 0, 1) : 0;
+  return Math.hypot(x - ax - t * dx, y - ay - t * dy);
+}
+
+function ramp(value) {
+  const at = value * (RAMP.length - 1), k = Math.min(Math.floor(at), RAMP.length - 2);
+  return `rgb(${RAMP[k].map((low, n) => Math.round(low + (at - k) * (RAMP[k + 1][n] - low))).join(",")})`;
+}
+
+function halo(colour) {         // a dark line needs a light rim, any other a dark one
+  const [r, g, b] = colour.startsWith("#")
+    ? [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16)) : colour.match(/\d+/g).map(Number);
+  return 0.299 * r + 0.587 * g + 0.114 * b < 105 ? "rgba(255,255,255,0.6)" : "rgba(0,0,0,0.6)";
+}
+
+function lineText(line) {
+  return line.text || `${line.i} → ${line.j} · ${KINDS[line.kind].name} · ${line.value.toFixed(2)}`;
+}
+
+function pointText(board, [side, k]) {
+  const [x, y] = board.points[side][k], name = board.data.sides[side].names[k];
+  return `${name ?? `${["left", "right"][side]} point ${k}`} · x ${x.toFixed(1)}, y ${y.toFixed(1)}`;
+}
+
+function announce(board) {      // what is said around the picture: status, legend, which buttons can be used
+  const { data, memory, points, selected, buttons } = board, edit = data.mode === "edit";
+  board.editing.forEach((group) => { group.hidden = !edit; });
+  board.canvas.classList.toggle("edit", edit);
+  buttons.undo.disabled = !memory.past.length;
+  buttons.redo.disabled = !memory.future.length;
+  buttons.remove.disabled = !board.chosen;
+  ["Clear left", "Clear right"].forEach((name, side) => { buttons[name].disabled = !points[side].length; });
+  const said = edit ? board.chosen && pointText(board, board.chosen) : selected && lineText(selected);
+  board.status.textContent = said?.replace(/\s*\n\s*/g, " · ") || HINTS[data.mode];
+  board.status.classList.toggle("chosen", Boolean(said));
+  board.canvas.ariaLabel = `Two images: ${points[0].length} points on the left, ${points[1].length} on the right, `
+    + `${board.lines.length} lines. Arrow keys move, plus and minus zoom, 0 resets, n and p go through the `
+    + (edit ? "points, a adds a point, Delete removes it." : "lines, Escape lets go.");
+  board.legend.replaceChildren(...legendEntries(board));
+}
+
+function lineStyle(board, line, selected) {
+  const { support, against } = board.data, kind = KINDS[line.kind];
+  const supports = selected && support.includes(line.index), contradicts = selected && against.includes(line.index);
+  const role = supports ? SUPPORTS : contradicts ? CONTRADICTS : null;
+  const style = role ?? { ...kind, colour: kind.colour || ramp(line.value) };
+  const strong = line === selected || line === board.hover?.line || role;
+  const alpha = strong ? 1 : (0.12 + 0.88 * line.value) * (selected ? FADED : 1);
+  return { ...style, alpha, width: line === selected ? 3.2 : strong ? 2.6 : 1.8 };
+}
+
+function paint(board) {
+  const { canvas, context, width, height } = board, ratio = window.devicePixelRatio || 1;
+  const look = getComputedStyle(board.board), theme = (name) => look.getPropertyValue(`--st-${name}`).trim();
+  const [sheet, accent] = [theme("background-color"), theme("primary-color")];
+  board.theme = { text: look.color, sheet, accent, font: look.fontFamily };
+  canvas.style.height = `${height}px`;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  [0, 1].forEach((side) => { paintImage(board, side); paintEdges(board, side); });
+  const selected = board.data.mode === "view" ? board.selected : null;
+  const drawn = board.lines.map((line) => ({ line, ...lineStyle(board, line, selected) }))
+    .sort((a, b) => a.width - b.width || a.alpha - b.alpha);
+  drawn.forEach((style) => paintLine(board, style));
+  paintPoints(board, drawn);
+  [0, 1].forEach((side) => paintLabel(board, side));
+}
+
+function paintImage(board, side) {
+  const { context, theme } = board, [x, y, w, h] = board.boxes[side], image = board.images[side];
+  const [left, top] = board.toScreen(side, [x, y]), [right, bottom] = board.toScreen(side, [x + w, y + h]);
+  context.globalAlpha = 1;
+  context.fillStyle = theme.sheet;
+  context.fillRect(left, top, right - left, bottom - top);
+  if (image?.pixels) {
+    context.imageSmoothingEnabled = (right - left) / image.pixels.naturalWidth < 4;     // pixels, when asked that closely
+    context.imageSmoothingQuality = "high";
+    context.drawImage(image.pixels, left, top, right - left, bottom - top);
+  } else if (image?.failed) {
+    context.fillStyle = theme.text;
+    context.font = `14px ${theme.font}`;
+    context.fillText("This image could not be loaded.", left + 16, top + 48);
+  }
+}
+
+function paintEdges(board, side) {
+  const { context } = board, edges = board.data.sides[side].edges, points = board.points[side];
+  context.beginPath();
+  for (let k = 0; k + 1 < edges.length; k += 2) {
+    if (!points[edges[k]] || !points[edges[k + 1]]) continue;
+    context.moveTo(...board.toScreen(side, points[edges[k]]));
+    context.lineTo(...board.toScreen(side, points[edges[k + 1]]));
+  }
+  const alpha = board.data.mode === "view" && board.selected ? 0.25 : 0.6;
+  stroke(context, { colour: "#ffffff", alpha, width: 1, dash: [] });
+}
+
+function stroke(context, { colour, alpha, width, dash }) {
+  context.lineCap = "round";
+  context.setLineDash(dash);
+  for (const [ink, extra] of [[halo(colour), 2.2], [colour, 0]]) {
+    context.globalAlpha = alpha;
+    context.strokeStyle = ink;
+    context.lineWidth = width + extra;
+    context.stroke();
+  }
+  context.setLineDash([]);
+}
+
+function paintLine(board, style) {
+  const { context } = board, [from, to] = board.endsOf(style.line);
+  context.beginPath();
+  context.moveTo(...from);
+  context.lineTo(...to);
+  stroke(context, style);
+  if (!style.mark || style.alpha < 0.2) return;
+  const [x, y] = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
+  disc(context, x, y, 7.5, style.colour, halo(style.colour));
+  context.beginPath();
+  ARMS[style.mark].forEach(([ax, ay, bx, by]) => { context.moveTo(x + ax, y + ay); context.lineTo(x + bx, y + by); });
+  context.strokeStyle = "#111";
+  context.lineWidth = 1.8;
+  context.stroke();
+}
+
+function disc(context, x, y, radius, fill, rim) {
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fillStyle = fill;
+  context.fill();
+  context.strokeStyle = rim;
+  context.lineWidth = 1.4;
+  context.stroke();
+}
+
+function paintPoints(board, drawn) {
+  const { context, theme, hover } = board, edit = board.data.mode === "edit";
+  const ends = [new Map(), new Map()];          // the strongest line at each point gives it its colour
+  drawn.forEach((style) => [style.line.i, style.line.j].forEach((k, side) => ends[side].set(k, style)));
+  const isolating = !edit && board.selected;
+  board.points.forEach((points, side) => points.forEach((point, k) => {
+    const style = ends[side].get(k), [x, y] = board.toScreen(side, point);
+    const chosen = edit && board.chosen?.[0] === side && board.chosen[1] === k;
+    const hovered = hover?.point?.[0] === side && hover.point[1] === k;
+    const radius = (points.length > 150 ? 3 : 4) + (edit ? 1 : 0) + (chosen || hovered ? 1.5 : 0);
+    context.globalAlpha = isolating && !hovered ? Math.max(style?.alpha ?? 0, 0.3) : 1;
+    disc(context, x, y, radius + 0.8, "rgba(0,0,0,0.55)", "rgba(0,0,0,0)");
+    if (edit) disc(context, x, y, radius, chosen ? theme.accent : "#ffd43b", chosen ? "#fff" : "#1b1b1b");
+    else disc(context, x, y, radius, style?.colour ?? "rgba(0,0,0,0.35)", "#fff");
+    if (hovered || chosen) tag(board, x, y - radius - 12, board.data.sides[side].names[k] ?? String(k));
+  }));
+  const told = hover?.line ?? (isolating || null);
+  if (told) board.endsOf(told).forEach(([x, y], side) => {
+    const k = side ? told.j : told.i;
+    tag(board, x, y - 17, board.data.sides[side].names[k] ?? String(k));
+  });
+  context.globalAlpha = 1;
+}
+
+function tag(board, x, y, text, middle = true) {
+  const { context, theme } = board;
+  context.globalAlpha = 1;
+  context.font = `600 12px ${theme.font}`;
+  const width = context.measureText(text).width + 10, left = middle ? x - width / 2 : x;
+  context.fillStyle = "rgba(20,22,28,0.78)";
+  context.beginPath();
+  context.roundRect(left, y - 9, width, 18, 5);
+  context.fill();
+  context.fillStyle = "#fff";
+  context.textBaseline = "middle";
+  context.fillText(text, left + 5, y + 0.5);
+}
+
+function paintLabel(board, side) {
+  const { context } = board, [x, y, w] = board.boxes[side], count = board.points[side].length;
+  const [left, top] = board.toScreen(side, [x, y]), [right] = board.toScreen(side, [x + w, y]);
+  let text = board.data.sides[side].label;
+  context.font = `600 12px ${board.theme.font}`;
+  const suffix = `${text ? " · " : ""}${count} point${count === 1 ? "" : "s"}`;
+  const fits = (label) => context.measureText(label + suffix).width <= right - left - 34;
+  if (!fits(text)) {
+    while (text && !fits(`${text}…`)) text = text.slice(0, -1);
+    text = text && `${text.trimEnd()}…`;
+  }
+  tag(board, left + 8, top + 17, text ? text + suffix : suffix.replace(/^ · /, ""), false);
+}
+
+function legendEntries(board) {
+  const counts = KINDS.map((_, kind) => board.lines.filter((line) => line.kind === kind).length);
+  const entries = KINDS.map((kind, k) => kind.colour ? sample(kind, counts[k]) : scaleSample(board.data.scale))
+    .filter((_, k) => counts[k]);
+  if (board.data.mode === "view" && board.selected) {
+    for (const [role, those] of [[SUPPORTS, board.data.support], [CONTRADICTS, board.data.against]])
+      if (those.length) entries.push(sample(role, those.length));
+  }
+  return entries;
+}
+
+function sample({ name, colour, dash, mark }, count) {
+  const line = { x1: 2, y1: 7, x2: 30, y2: 7, "stroke-dasharray": dash.join(" "), "stroke-linecap": "round" };
+  const drawing = svg("svg", { viewBox: "0 0 32 14", "aria-hidden": "true" },
+    svg("line", { ...line, stroke: "#444", "stroke-width": 4.4 }),
+    svg("line", { ...line, stroke: colour, "stroke-width": 2.4 }));
+  if (mark) {
+    const text = svg("text", { x: 16, y: 11, "text-anchor": "middle", "font-size": 12, "font-weight": 700, fill: "#111" });
+    text.textContent = mark;
+    drawing.append(svg("circle", { cx: 16, cy: 7, r: 6.5, fill: colour, stroke: "#444" }), text);
+  }
+  return element("span", { className: "entry" }, drawing, element("b", { textContent: String(count) }), name);
+}
+
+function scaleSample(name) {
+  const bar = element("span", { className: "ramp" });
+  bar.style.background = `linear-gradient(to right, ${RAMP.map((_, k) => ramp(k / (RAMP.length - 1))).join(",")})`;
+  return element("span", { className: "entry" }, `${name} 0`, bar, "1");
+}
