@@ -1,0 +1,445 @@
+"""Point files and truth files: CSV, JSON, NPZ, MATLAB v5 and plain text, in and out.
+
+What a file is follows from its first bytes; a name is a title for messages. Nothing here opens a path, unpickles,
+or unpacks more than MAX_UNPACKED bytes.
+"""
+
+import csv
+import io
+import json
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from reprlib import repr as brief  # bounded in length and depth, whatever a file holds
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.io
+from numpy.typing import NDArray
+
+from features.images import shown
+from features.keypoints import Keypoints
+
+MAX_BYTES = 20_000_000
+MAX_UNPACKED = 100_000_000
+MOST_UNPACKED = f"at most {MAX_UNPACKED / 1e6:.0f} MB are accepted"
+MAX_POINTS = 100_000
+FARTHEST = 1e7  # pixels; a coordinate beyond this is a mistake, and its square would drown all others
+COLUMNS = ("angle", "size", "strength")  # what a point may carry besides x, y and its label
+CONTOUR_FEATURES = 75  # columns of a feature matrix in the Cars and Motorbikes files
+POINT_NAMES = ("xy", "points", "keypoints", "pts", "features", "features1", "features2")  # in order of preference
+ARRAY_NAMES = {"angle": "angle", "size": "diameter", "strength": "strength"}  # `size` would hide MATLAB's function
+MATLAB_BYTE_ORDER = {b"\x00\x01IM": "<", b"\x01\x00MI": ">"}  # bytes 124 to 127 of a file
+MATLAB_COMPRESSED = 15
+SIDES = ("left", "right")
+
+Columns = dict[str, list[Any]]
+Shapes = dict[str, tuple[int, ...]]
+Item = TypeVar("Item")
+
+
+class PointFileError(ValueError):
+    """A point or truth file that cannot be used, and where it goes wrong, in a sentence for its owner."""
+
+
+def read_points(data: bytes, name: str = "points", *, variable: str | None = None) -> Keypoints:
+    """Points in the pixels the file speaks of; `.scaled(image.scale)` brings them onto a working image.
+
+    `variable` names the array to take from an NPZ or MATLAB file; without it the one that looks like points.
+    """
+    try:
+        _refuse_size(data)
+        if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+            return _read_npz(data, variable)
+        if data[:4] == b"\x89HDF" or data[:10] == b"MATLAB 7.3":
+            raise PointFileError("this is a MATLAB 7.3 file; please save it with the option -v7.")
+        if data[124:128] in MATLAB_BYTE_ORDER:
+            return _read_matlab(data, variable)
+        return _read_json(data) if _is_json(data) else _read_text(data)
+    except ValueError as error:  # ours, or what Keypoints has to say about the content
+        raise PointFileError(f"{shown(name)}: {error}") from error
+
+
+def write_points(points: Keypoints, format: str, *, scale: float = 1.0) -> bytes:
+    """The points as a file; `scale=image.scale` writes them in the pixels of the original image."""
+    if format not in WRITERS:
+        raise ValueError(f"There is no point format {format!r}; choose one of {', '.join(WRITERS)}.")
+    return WRITERS[format](points.scaled(1 / scale) if scale != 1 else points)
+
+
+def outside(points: Keypoints, size: tuple[int, int]) -> NDArray[np.int64]:
+    """Indices of the points that no pixel of a (width, height) image holds.
+
+    Pixel centres may lie at whole numbers (−½ … w−½) or at halves (0 … w): both conventions are let in.
+    """
+    inside = (points.xy >= -0.5) & (points.xy <= np.array(size))
+    return np.flatnonzero(~inside.all(axis=1))
+
+
+def read_truth(data: bytes, name: str, shape: tuple[int, int]) -> NDArray[np.int64]:
+    """truth[left] = right, −1 for a point without partner; `shape` counts the points of both sides.
+
+    The file holds pairs `left,right`, or one number per left point; all counted from 0.
+    """
+    try:
+        _refuse_size(data)
+        return _truth(list(_limited(_truth_rows(data))), shape)
+    except ValueError as error:
+        raise PointFileError(f"{shown(name)}: {error}") from error
+
+
+def write_truth(truth: Sequence[int] | NDArray[np.int64]) -> bytes:
+    """The pairs of a truth as CSV; points without partner are left out."""
+    pairs = [f"{left},{right}" for left, right in enumerate(truth) if right >= 0]
+    return "\n".join(["left,right", *pairs, ""]).encode()
+
+
+def _refuse_size(data: bytes) -> None:
+    if len(data) > MAX_BYTES:
+        raise PointFileError(f"the file has {len(data) / 1e6:.1f} MB; at most {MAX_BYTES / 1e6:.0f} MB are accepted.")
+    if not data.strip():
+        raise PointFileError("the file is empty.")
+
+
+def _text(data: bytes) -> str:
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise PointFileError("this is neither text (CSV, JSON, one “x y” per line) nor an NPZ or MATLAB v5 file.")
+    return text
+
+
+def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
+    """("line 7", cells) of every line with content, parted by commas, semicolons, tabs or blanks.
+
+    The first such line decides which; lines before it that start with # are comments.
+    """
+    mark: str | None = None
+    begun = False
+    for number, line in enumerate(io.StringIO(_text(data), newline=None), 1):
+        if not line.strip() or (not begun and line.lstrip().startswith("#")):
+            continue
+        if not begun:
+            mark, begun = next((mark for mark in ",;\t" if mark in line), None), True
+        try:  # labels hold no line breaks, so every line is a record of its own
+            quoted = mark is not None and '"' in line
+            cells = next(csv.reader([line], delimiter=str(mark), strict=True)) if quoted else line.split(mark)
+        except csv.Error as error:
+            raise PointFileError(f"line {number} is not a line of CSV: {error}.") from error
+        yield f"line {number}", [cell.strip() for cell in cells]
+
+
+def _limited(items: Iterable[Item], most: int = MAX_POINTS) -> Iterator[Item]:
+    for count, item in enumerate(items):
+        if count >= most:
+            raise PointFileError(f"there are more than {MAX_POINTS} entries; that is the most accepted.")
+        yield item
+
+
+def _read_text(data: bytes) -> Keypoints:
+    rows = list(_limited(_rows(data), MAX_POINTS + 1))
+    header = [cell.lower() for cell in rows[0][1]] if rows else []
+    if "x" in header or "y" in header:
+        del rows[0]
+        if missing := {"x", "y"} - set(header):
+            raise PointFileError(f"the header names {', '.join(header)}, but there is no column {missing.pop()!r}.")
+    elif rows:
+        header = ["x", "y", "label"][: max(2, len(header))]
+    else:
+        raise PointFileError("the file holds no points, only comments.")
+    columns: Columns = {key: [] for key in ("x", "y", *COLUMNS, "label") if key in header}
+    for where, cells in _limited(rows):
+        if len(cells) != len(header):
+            raise PointFileError(f"{where} has {len(cells)} columns, expected {len(header)}: {', '.join(header)}.")
+        _append(columns, dict(zip(header, cells, strict=True)), where)
+    return _keypoints(columns)
+
+
+def _append(columns: Columns, point: dict[str, Any], where: str) -> None:
+    for key, column in columns.items():
+        if not isinstance(point[key], str | int | float):
+            raise PointFileError(f"{where}: {key} is {brief(point[key])}, expected a number or text.")
+        column.append(str(point[key]) if key == "label" else _number(point[key], key, where))
+
+
+def _number(cell: str | float, key: str, where: str) -> float:
+    """A finite number from a cell of text or a JSON value; Python's own 1_000 and True do not count."""
+    limit = math.inf if key == "strength" else FARTHEST
+    try:
+        value = math.nan if isinstance(cell, bool) or "_" in str(cell) else float(cell)
+    except (ValueError, OverflowError):
+        value = math.nan
+    if math.isfinite(value) and abs(value) <= limit:
+        return value
+    raise PointFileError(f"{where}: {key} is {brief(cell)}, expected a finite number, at most {FARTHEST:.0e}.")
+
+
+def _keypoints(columns: Columns) -> Keypoints:
+    xy = np.array([columns["x"], columns["y"]], np.float64).T
+    angle, size, strength = (np.array(columns[key]) if key in columns else None for key in COLUMNS)
+    return Keypoints(xy, angle, size, strength, tuple(columns["label"]) if "label" in columns else None)
+
+
+def _is_json(data: bytes) -> bool:
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{")
+
+
+def _json(data: bytes, *keys: str) -> list[Any]:
+    """The list that the file is, or holds under one of the keys."""
+    if data.count(b"[") + data.count(b"{") > 4 * MAX_POINTS:  # before a million small lists fill the memory
+        raise PointFileError(f"there are more than {MAX_POINTS} entries; that is the most accepted.")
+    try:
+        content = json.loads(_text(data))  # NaN and Infinity pass here, and meet _number later
+    except json.JSONDecodeError as error:
+        raise PointFileError(f"line {error.lineno}, column {error.colno}: not valid JSON ({error.msg}).") from error
+    except RecursionError as error:
+        raise PointFileError("the JSON is nested too deeply to be a list of points.") from error
+    if isinstance(content, dict):
+        found = next((key for key in keys if key in content), None)
+        if found is None:
+            raise PointFileError(f"the JSON object has no {' or '.join(keys)}; it has {brief(sorted(content)[:5])}.")
+        content = content[found]
+    if not isinstance(content, list):
+        raise PointFileError(f"expected a list, found {brief(content)}.")
+    return list(_limited(content))
+
+
+def _read_json(data: bytes) -> Keypoints:
+    points = _json(data, "points")
+    keys = ["x", "y"]
+    if points and isinstance(points[0], dict):
+        keys += [key for key in (*COLUMNS, "label") if key in points[0]]
+    columns: Columns = {key: [] for key in keys}
+    for number, point in enumerate(points, 1):
+        if isinstance(point, list) and len(point) == len(keys) == 2:
+            point = dict(zip(keys, point, strict=True))
+        if not isinstance(point, dict) or not columns.keys() <= point.keys():
+            raise PointFileError(f"point {number} is {brief(point)}, expected {', '.join(keys)} as in the first point.")
+        _append(columns, point, f"point {number}")
+    return _keypoints(columns)
+
+
+def _read_npz(data: bytes, variable: str | None) -> Keypoints:
+    """The zip directory is judged before anything is unpacked, every array by its header before it is loaded."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            total = sum(info.file_size for info in archive.infolist())
+            if total > MAX_UNPACKED:
+                raise PointFileError(f"unpacked, its arrays would have {total / 1e6:.0f} MB; {MOST_UNPACKED}.")
+            arrays = {}
+            for key in _limited(members, 100):
+                with archive.open(members[key]) as stream:
+                    arrays[key] = _npy(stream.read(members[key].file_size))
+    except PointFileError:
+        raise
+    except Exception as error:  # BadZipFile, zlib.error, RuntimeError for a password …: what damage makes zipfile say
+        raise PointFileError("this is a damaged NPZ file, or a zip file of something else than arrays.") from error
+    return _from_arrays({key: array.shape for key, array in arrays.items()}, arrays.__getitem__, variable)
+
+
+def _npy(data: bytes) -> NDArray[Any]:
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+    shape, _, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise PointFileError("it holds pickled Python objects, which could run any program; save plain arrays instead.")
+    if math.prod(shape) * dtype.itemsize > len(data) - stream.tell():
+        raise PointFileError(f"an array of shape {shape} is announced, but the data are cut off.")
+    stream.seek(0)
+    return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _read_matlab(data: bytes, variable: str | None) -> Keypoints:
+    """Only plain numeric and character matrices are ever loaded: no cells, structs or objects, however deep."""
+    _refuse_inflation(data)
+    try:
+        listed = scipy.io.whosmat(io.BytesIO(data))
+    except Exception as error:  # scipy meets damage with whatever it trips over
+        raise PointFileError("this is a damaged or incomplete MATLAB file.") from error
+    plain = ("double", "single", "char", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+    first = {
+        key: (shape, kind) for key, shape, kind in reversed(listed)
+    }  # of two with one name loadmat takes the first
+    shapes = {key: shape for key, (shape, kind) in first.items() if kind in plain}
+
+    def load(key: str) -> NDArray[Any]:
+        try:
+            return np.asarray(scipy.io.loadmat(io.BytesIO(data), variable_names=[key])[key])
+        except Exception as error:
+            raise PointFileError(f"the variable {key!r} in this MATLAB file is damaged or incomplete.") from error
+
+    return _from_arrays(shapes, load, variable)
+
+
+def _refuse_inflation(data: bytes) -> None:
+    """Walk over the top-level elements (type, size, bytes) and count what the compressed ones unpack to."""
+    tag = struct.Struct(MATLAB_BYTE_ORDER[data[124:128]] + "II")
+    position, total = 128, 0
+    while position + tag.size <= len(data):
+        kind, size = tag.unpack_from(data, position)
+        position += tag.size
+        if position + size > len(data):
+            raise PointFileError("this MATLAB file is cut off.")
+        inflate, rest = zlib.decompressobj(), data[position : position + size] if kind == MATLAB_COMPRESSED else b""
+        while rest and not inflate.eof:
+            try:
+                total += len(inflate.decompress(rest, 1 << 24))
+            except zlib.error as error:
+                raise PointFileError("this MATLAB file is damaged: a variable does not unpack.") from error
+            if total > MAX_UNPACKED:
+                raise PointFileError(f"unpacked, its variables have too many bytes; {MOST_UNPACKED}.")
+            rest = inflate.unconsumed_tail
+        position += size
+
+
+def _from_arrays(shapes: Shapes, load: Callable[[str], NDArray[Any]], variable: str | None) -> Keypoints:
+    key = _points_key(shapes, variable)
+    if shapes[key][0] > MAX_POINTS:
+        raise PointFileError(f"{key} has {shapes[key][0]} rows; at most {MAX_POINTS} points are accepted.")
+    matrix = load(key)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
+        raise PointFileError(f"{key} is not a matrix of numbers, but has shape {matrix.shape} and type {matrix.dtype}.")
+    wrong = np.flatnonzero(~(np.abs(matrix[:, :2].astype(np.float64)) <= FARTHEST).all(axis=1))  # NaN is wrong too
+    if wrong.size:
+        row = matrix[wrong[0], :2].tolist()
+        raise PointFileError(f"row {wrong[0] + 1} of {key} is {row}, expected two finite numbers of pixels.")
+    if matrix.shape[1] == CONTOUR_FEATURES:
+        return contour_features(matrix)
+    extras = {
+        column: load(stored).astype(np.float64).reshape(-1)
+        for column, stored in ARRAY_NAMES.items()
+        if stored in shapes and math.prod(shapes[stored]) == len(matrix)
+    }
+    labels = load("labels") if shapes.get("labels", (-1,))[0] == len(matrix) else np.empty(0)
+    names = tuple(labels.tolist()) if labels.dtype.kind == "U" and labels.shape == (len(matrix),) else None
+    return Keypoints(matrix[:, :2].astype(np.float64), **extras, labels=names)
+
+
+def _points_key(shapes: Shapes, variable: str | None) -> str:
+    """The array that holds the points: the one asked for, else one with a telling name, else the only n × 2 one."""
+    listing = ", ".join(f"{key} {'×'.join(map(str, shape))}" for key, shape in list(shapes.items())[:12]) or "nothing"
+    if variable is not None and variable not in shapes:
+        raise PointFileError(f"there is no matrix {variable!r} in the file; it holds {listing}.")
+    pairs = [key for key, shape in shapes.items() if len(shape) == 2 and shape[1] == 2]
+    named = [key for name in POINT_NAMES for key in shapes if key.lower() == name]
+    chosen = [variable] if variable is not None else named[:1] or pairs
+    if len(chosen) != 1:
+        raise PointFileError(f"expected one n×2 matrix, or one named xy or points; the file holds {listing}.")
+    shape = shapes[chosen[0]]
+    wide = chosen[0].lower().startswith("features")  # x and y, then other measures
+    if len(shape) != 2 or shape[1] < 2 or (shape[1] > 2 and not wide):
+        raise PointFileError(f"{chosen[0]} is {'×'.join(map(str, shape))}, expected one row “x y” per point (n×2).")
+    return chosen[0]
+
+
+def contour_features(matrix: NDArray[Any]) -> Keypoints:
+    """Points of the Cars and Motorbikes files: columns row, column (from 1) and, ninth, the contour's normal.
+
+    Measured on all 100 sets: as (row, column) every point lies in its image and five of six on a marked edge pixel,
+    as (x, y) 96 sets leave their image; and the ninth column is the gradient's direction up to sign.
+    """
+    tangent = matrix[:, 8] + np.pi / 2
+    return Keypoints(matrix[:, 1::-1].astype(np.float64) - 1, np.arctan2(np.sin(tangent), np.cos(tangent)))
+
+
+def _truth_rows(data: bytes) -> Iterator[tuple[str, list[Any]]]:
+    """("line 7", [left, right]) or ("line 7", [right])."""
+    if _is_json(data):
+        for number, entry in enumerate(_json(data, "truth", "pairs"), 1):
+            if isinstance(entry, dict) and entry.keys() >= {"left", "right"}:
+                entry = [entry["left"], entry["right"]]
+            yield f"entry {number}", entry if isinstance(entry, list) else [entry]
+        return
+    for number, (where, cells) in enumerate(_rows(data)):
+        if number == 0 and all(cell.replace(" ", "").isalpha() for cell in cells):
+            continue  # the header
+        yield where, cells
+
+
+def _truth(rows: list[tuple[str, list[Any]]], shape: tuple[int, int]) -> NDArray[np.int64]:
+    width = len(rows[0][1]) if rows else 2
+    if width not in (1, 2):
+        raise PointFileError(f"{rows[0][0]} has {width} columns, expected “left,right” or one number per left point.")
+    if width == 1 and len(rows) != shape[0]:
+        raise PointFileError(f"there are {len(rows)} entries, but {shape[0]} left points; −1 stands for no partner.")
+    truth = np.full(shape[0], -1, np.int64)
+    seen: tuple[set[int], set[int]] = set(), set()
+    for number, (where, cells) in enumerate(rows):
+        if len(cells) != width:
+            raise PointFileError(f"{where} has {len(cells)} columns, but the first entry has {width}.")
+        left, right = (_index(cell, side, where, shape) for side, cell in enumerate([number, *cells][-2:]))
+        for side, index in enumerate((left, right)):
+            if index >= 0 and index in seen[side]:
+                raise PointFileError(f"{where}: {SIDES[side]} point {index} already has a partner.")
+            seen[side].add(index)
+        truth[left] = right
+    return truth
+
+
+def _index(cell: Any, side: int, where: str, shape: tuple[int, int]) -> int:
+    try:
+        index = int(cell) if isinstance(cell, int | str) and not isinstance(cell, bool) and "_" not in str(cell) else -2
+    except ValueError:
+        index = -2
+    if not -side <= index < shape[side]:  # −1 is a right side's word for “none”
+        raise PointFileError(
+            f"{where}: {SIDES[side]} is {brief(cell)}, but the {shape[side]} {SIDES[side]} points are numbered from 0 "
+            f"to {shape[side] - 1}{', with −1 for none' if side else ''}."
+        )
+    return index
+
+
+def _columns(points: Keypoints) -> dict[str, list[Any]]:
+    table: dict[str, list[Any]] = {"x": points.xy[:, 0].tolist(), "y": points.xy[:, 1].tolist()}
+    table |= {key: values.tolist() for key in COLUMNS if (values := getattr(points, key)) is not None}
+    return table if points.labels is None else table | {"label": list(points.labels)}
+
+
+def _write_csv(points: Keypoints) -> bytes:
+    table, out = _columns(points), io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([list(table), *zip(*table.values(), strict=True)])
+    return out.getvalue().encode()
+
+
+def _write_json(points: Keypoints) -> bytes:
+    table = _columns(points)
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    return json.dumps({"points": rows}, ensure_ascii=False, indent=1).encode()
+
+
+def _write_text(points: Keypoints) -> bytes:
+    return "".join(f"{x!r} {y!r}\n" for x, y in points.xy.tolist()).encode()
+
+
+def _arrays(points: Keypoints) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {"xy": points.xy}
+    arrays |= {ARRAY_NAMES[key]: values for key in COLUMNS if (values := getattr(points, key)) is not None}
+    return arrays if points.labels is None else arrays | {"labels": np.array(points.labels, np.str_)}
+
+
+def _write_npz(points: Keypoints) -> bytes:
+    out = io.BytesIO()
+    np.savez_compressed(out, **_arrays(points))  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def _write_matlab(points: Keypoints) -> bytes:
+    out = io.BytesIO()
+    scipy.io.savemat(out, _arrays(points), do_compression=True, oned_as="column")
+    return b"MATLAB 5.0 MAT-file, points".ljust(116) + out.getvalue()[116:]  # the date would make every file differ
+
+
+WRITERS: dict[str, Callable[[Keypoints], bytes]] = {
+    "csv": _write_csv,
+    "json": _write_json,
+    "npz": _write_npz,
+    "mat": _write_matlab,
+    "txt": _write_text,  # as the House labels: x and y only
+}
