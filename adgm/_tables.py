@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adgm import _kernels as kernels
-from adgm._kernels import Columns, Fibers, FloatArray, Groups, IntArray, LongArray, Tables
+from adgm._kernels import Columns, Fibers, FloatArray, Groups, IndexArray, LongArray, Tables
 
 if TYPE_CHECKING:
     from adgm.problem import Formula, Potential
@@ -30,11 +30,17 @@ class Layout:
         self.n = len(self.variables)
         self.row, self.col = np.divmod(self.variables, shape[1])
 
+        self._groups = tuple(
+            (
+                np.concatenate([[0], np.cumsum(np.bincount(of, minlength=count))]).astype(np.int64),
+                np.argsort(of, kind="stable").astype(np.uint32),
+            )
+            for of, count in zip((self.row, self.col), shape, strict=True)
+        )
+
     def groups(self, axis: int, kind: int) -> Groups:
         """The rows (axis 0) or the columns (axis 1) as index lists."""
-        of, count = (self.row, self.shape[0]) if axis == 0 else (self.col, self.shape[1])
-        start = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=count))]).astype(np.int64)
-        return Groups(start, np.argsort(of, kind="stable").astype(np.int32), kind)
+        return Groups(*self._groups[axis], kind)
 
     def renumber(self) -> LongArray:
         """Grid number -> variable, −1 where there is none."""
@@ -57,14 +63,14 @@ def grow_fibers(layout: Layout, parts: list[tuple[LongArray, FloatArray, bool]])
         else:
             trees = [(slot, np.delete(np.c_[index, index[:, slot]], slot, axis=1), cost) for slot in range(order)]
         for slot, rows, row_costs in trees:
-            rows = np.ascontiguousarray(rows, dtype=np.int32)
+            rows = np.ascontiguousarray(rows, dtype=np.uint32)
             root, *rest = kernels.grow_tree(rows, row_costs, layout.n, nodes, leaves)
             nodes, leaves = nodes + len(rest[0]), leaves + len(rows)
             orders.append(order)
             opens.append(slot)
             arrays.append((root[None], *rest))
     if not arrays:
-        nothing = np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
+        nothing = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0)
         arrays.append((np.empty((0, layout.n + 1), np.int64), *nothing))
     return Fibers(
         np.array(orders, np.int64), np.array(opens, np.int64), *map(np.concatenate, zip(*arrays, strict=True))
@@ -93,7 +99,7 @@ class PairwiseColumns:
         """Whether every column is stored: then nothing is ever written again."""
         return len(self.owner) == self.layout.n and bool((self.owner >= 0).all())
 
-    def compute(self, columns: IntArray | LongArray) -> FloatArray:
+    def compute(self, columns: IndexArray | LongArray) -> FloatArray:
         """These columns (or rows, if flipped) of the matrix, one per row of the result."""
         layout, n = self.layout, self.layout.n
         result = np.zeros((len(columns), n)) if self.matrix is None else self.matrix[columns].copy()
@@ -121,7 +127,9 @@ class PairwiseColumns:
             result += costs
         return result
 
-    def chunks(self, columns: IntArray | LongArray, clock: int) -> Iterator[tuple[IntArray | LongArray, FloatArray]]:
+    def chunks(
+        self, columns: IndexArray | LongArray, clock: int
+    ) -> Iterator[tuple[IndexArray | LongArray, FloatArray]]:
         """(columns, their values) piece by piece; what fits stays stored."""
         step = max(1, CHUNK // self.layout.n)
         places = iter(self._places(len(columns), clock))
@@ -144,7 +152,7 @@ class PairwiseColumns:
 
     def product(self, x: FloatArray, clock: int) -> FloatArray:
         """Σ_j x_j · column j, computing what is not stored."""
-        support = np.flatnonzero(x).astype(np.int32)
+        support = np.flatnonzero(x).astype(np.uint32)
         stored = support[self.table.slot[support] >= 0]
         result = np.zeros(self.layout.n)
         kernels.add_columns(self.table, clock, x, stored, len(stored), result)
@@ -249,7 +257,7 @@ class Runtime:
     def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
         """`_kernels.contract` for blocks x, with missing columns computed."""
         lower, upper = np.empty(self.n), np.empty(self.n)
-        support = np.empty(x.shape, np.int32)
+        support = np.empty(x.shape, np.uint32)
         count = np.empty(len(x), np.int64)
         kernels.list_supports(x, support, count)
         nothing = np.empty(0)

@@ -26,8 +26,7 @@ def project(points: ArrayLike, constraint: Constraint, axis: int = 1) -> FloatAr
     lines = np.arange(values.size).reshape(n1, n2)
     index = lines if axis == 1 else lines.T
     start = np.arange(len(index) + 1) * index.shape[1]
-    groups = kernels.Groups(start, np.ascontiguousarray(index.reshape(-1), dtype=np.int32), KIND[constraint])
+    groups = kernels.Groups(start, np.ascontiguousarray(index.reshape(-1), dtype=np.uint32), KIND[constraint])
     result = np.empty(values.size)
-    scratch = [np.empty(values.size) for _ in range(3)]
-    kernels.project(values.reshape(-1), groups, result, *scratch)
+    kernels.project(values.reshape(-1), groups, result, np.empty(values.size), np.empty(values.size))
     return result.reshape(n1, n2)

@@ -4,6 +4,7 @@ Callers validate; the kernels only compute. Compiled code is cached on disk, so 
 """
 
 from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, admm
+from adgm._kernels.affinity import add_tree, balance, open_pair, pool_rows, pool_sparse, pool_symmetric
 from adgm._kernels.contraction import add_columns, contract, list_supports
 from adgm._kernels.projection import project
 from adgm._kernels.trees import grow_tree
@@ -15,7 +16,7 @@ from adgm._kernels.types import (
     Fibers,
     FloatArray,
     Groups,
-    IntArray,
+    IndexArray,
     LongArray,
     Tables,
     compiled,
@@ -33,14 +34,20 @@ __all__ = [
     "Fibers",
     "FloatArray",
     "Groups",
-    "IntArray",
+    "IndexArray",
     "LongArray",
     "Tables",
     "add_columns",
+    "add_tree",
     "admm",
+    "balance",
     "compiled",
     "contract",
     "grow_tree",
     "list_supports",
+    "open_pair",
+    "pool_rows",
+    "pool_sparse",
+    "pool_symmetric",
     "project",
 ]

@@ -28,11 +28,11 @@ def admm(
     for e in range(n_blocks - 1):
         ties[parent[e]] += 1.0
         ties[e + 1] += 1.0
-    support = np.empty((n_blocks, n), np.int32)
+    support = np.empty((n_blocks, n), np.uint32)
     count = np.empty(n_blocks, np.int64)
     list_supports(x, support, count)
     lower, upper, point, new = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    value, kept, waiting = np.empty(n), np.empty(n), np.empty(n)
+    value, kept = np.empty(n), np.empty(n)
     for done in range(iterations):
         rho = progress[0]
         for b in range(block, n_blocks):
@@ -47,23 +47,26 @@ def admm(
                 if b == e + 1 or b == parent[e]:
                     other, sign = (parent[e], 1.0) if b == e + 1 else (e + 1, -1.0)
                     a, s = 1.0 / ties[b], sign / (rho * ties[b])
+                    neighbour, dual = x[other], y[e]
                     for i in range(n):
-                        point[i] += a * x[other, i] + s * y[e, i]
-            project(point, first_groups if b == 0 else other_groups, new, value, kept, waiting)
+                        point[i] += a * neighbour[i] + s * dual[i]
+            project(point, first_groups if b == 0 else other_groups, new, value, kept)
             moved, energy = 0.0, 0.0
+            old = x[b]
             for i in range(n):
-                moved += (new[i] - x[b, i]) ** 2
+                moved += (new[i] - old[i]) ** 2
                 energy += new[i] * upper[i]
-                x[b, i] = new[i]
-            count[b] = list_support(x[b], support[b])
+            old[:] = new
+            count[b] = list_support(new, support[b])
             progress[5] += ties[b] * moved
             progress[6] += energy
         block = 0
         gap = 0.0
         for e in range(n_blocks - 1):
+            one, other, dual = x[parent[e]], x[e + 1], y[e]
             for i in range(n):
-                d = x[parent[e], i] - x[e + 1, i]
-                y[e, i] += rho * d  # step 3: multipliers move with the disagreement
+                d = one[i] - other[i]
+                dual[i] += rho * d  # step 3: multipliers move with the disagreement
                 gap += d * d
         residual = gap + progress[5]
         trace[done] = gap, progress[5], rho, progress[6]

@@ -4,6 +4,8 @@ import numpy as np
 
 from adgm._kernels.types import compiled
 
+SPARSE = 16  # keys per non-zero from which looking the non-zeros up beats looking at every key (measured)
+
 
 @compiled
 def list_support(x, support):
@@ -23,13 +25,32 @@ def add_columns(columns, clock, x, support, count, out):
         if slot[support[s]] < 0:
             return False
     for s in range(count):
-        j = support[s]
-        at, w = slot[j], x[j]
-        used[at] = clock
-        column = data[at]
+        used[slot[support[s]]] = clock
+    s = 0
+    while s + 4 <= count:  # four columns in one pass over `out`: it is read and written a quarter as often
+        a, b, c, d = support[s], support[s + 1], support[s + 2], support[s + 3]
+        wa, wb, wc, wd = x[a], x[b], x[c], x[d]
+        ca, cb, cc, cd = data[slot[a]], data[slot[b]], data[slot[c]], data[slot[d]]
+        for i in range(out.size):
+            out[i] += wa * ca[i] + wb * cb[i] + wc * cc[i] + wd * cd[i]
+        s += 4
+    for t in range(s, count):
+        w, column = x[support[t]], data[slot[support[t]]]
         for i in range(out.size):
             out[i] += w * column[i]
     return True
+
+
+@compiled
+def find(key, low, high, wanted):
+    """First position in the ascending key[low … high] that is not below `wanted`."""
+    while low < high:
+        middle = (low + high) // 2
+        if key[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
@@ -57,15 +78,23 @@ def add_fibers(fibers, tree, slot, x, support, count, out):
         at[1], end[1] = root[j], root[j + 1]
         while level > 0:
             if level == last:
-                block = x[modes[level]]
-                above = weight[level - 1]
-                for p in range(at[level], end[level]):
-                    w = block[key[p]]
-                    if w != 0.0:
-                        w *= above
-                        for e in range(child[p], child[p + 1]):
-                            out[target[e]] += w * value[e]
-                at[level] = end[level]
+                mode, p, stop = modes[level], at[level], end[level]
+                block, above = x[mode], weight[level - 1]
+                if SPARSE * count[mode] > stop - p:  # many non-zeros: look at every key
+                    for q in range(p, stop):
+                        w = above * block[key[q]]
+                        if w != 0.0:
+                            for e in range(child[q], child[q + 1]):
+                                out[target[e]] += w * value[e]
+                else:  # few: look every non-zero up; both lists ascend
+                    for t in range(count[mode]):
+                        k = support[mode, t]
+                        p = find(key, p, stop, k)
+                        if p < stop and key[p] == k:
+                            w = above * block[k]
+                            for e in range(child[p], child[p + 1]):
+                                out[target[e]] += w * value[e]
+                at[level] = stop
             if at[level] == end[level]:
                 level -= 1
                 at[level] += 1

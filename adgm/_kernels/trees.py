@@ -45,9 +45,9 @@ def grow_tree(index, cost, n, node_base, leaf_base):
     base = np.zeros(levels + 1, np.int64)
     for level in range(levels):
         base[level + 1] = base[level] + sizes[level] + 1
-    key = np.zeros(base[levels], np.int32)
+    key = np.zeros(base[levels], np.uint32)
     child = np.zeros(base[levels], np.int64)
-    target, value = np.empty(m, np.int32), np.empty(m)
+    target, value = np.empty(m, np.uint32), np.empty(m)
     root = np.zeros(n + 1, np.int64)
     at = np.full(levels + 1, -1, np.int64)  # the newest node of each level; the last entry counts leaves
     for k in range(m):

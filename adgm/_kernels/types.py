@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+IndexArray = NDArray[np.uint32]  # unsigned, so that indexing need not look for negative numbers
 LongArray = NDArray[np.int64]
 
 # What a block's group of entries (a row or a column of the assignment) must satisfy.
@@ -21,7 +21,7 @@ compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 class Columns(NamedTuple):
     """Stored columns of the pairwise matrix: column j of it is `data[slot[j]]`, or not there if slot[j] < 0."""
 
-    slot: IntArray
+    slot: NDArray[np.int32]
     data: FloatArray
     used: LongArray  # when a stored column was last needed, in calls of `admm`
 
@@ -38,9 +38,9 @@ class Fibers(NamedTuple):
     order: LongArray
     open: LongArray
     root: LongArray
-    key: IntArray
+    key: IndexArray
     child: LongArray
-    target: IntArray
+    target: IndexArray
     value: FloatArray
 
 
@@ -58,5 +58,5 @@ class Groups(NamedTuple):
     """The rows or the columns of the assignment: group g holds the variables member[start[g] … start[g+1]]."""
 
     start: LongArray
-    member: IntArray
+    member: IndexArray
     kind: int  # BOX, CAPPED or SIMPLEX

@@ -1,0 +1,71 @@
+"""Problems that several tests use."""
+
+import numpy as np
+
+from adgm import Dense, Formula, Problem, Sparse
+
+
+def distances(points: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(points[:, None] - points[None], axis=2)
+
+
+def squared_difference(a, b):
+    return (a[..., 0] - b[..., 0]) ** 2
+
+
+def random_sparse(rng, n: int, order: int, rows: int, symmetric: bool) -> Sparse:
+    index = np.array([rng.choice(n, size=order, replace=not symmetric) for _ in range(rows)])
+    return Sparse(index, rng.normal(size=rows), symmetric)
+
+
+def mixed(shape=(3, 4), order=4, seed=0, **options) -> Problem:
+    """Every kind of potential side by side, orders 1 to `order`."""
+    rng = np.random.default_rng(seed)
+    n = shape[0] * shape[1]
+    left, right = rng.normal(size=(shape[0], shape[0], 2)), rng.normal(size=(shape[1], shape[1], 2))
+    potentials = [Dense(rng.normal(size=shape)), Sparse(rng.integers(n, size=(5, 1)), rng.normal(size=5))]
+    if order >= 2:
+        potentials += [
+            Dense(rng.normal(size=(n, n))),
+            random_sparse(rng, n, 2, 30, False),
+            random_sparse(rng, n, 2, 20, True),
+            Formula(left, right, lambda a, b: np.cos(a[..., 0] - b[..., 1]) + a[..., 1] * b[..., 0], symmetric=False),
+        ]
+    for d in range(3, order + 1):
+        potentials += [random_sparse(rng, n, d, 40, False), random_sparse(rng, n, d, 25, True)]
+    if order >= 3:
+        potentials.append(Dense(rng.normal(size=(n, n, n)) * (rng.random((n, n, n)) < 0.2)))
+    return Problem(shape, potentials, **options)
+
+
+def planted(shape=(6, 8), order=2, seed=0, **options) -> tuple[Problem, np.ndarray]:
+    """Points and a noisy, shuffled copy with outliers; the matching that was planted is the best one."""
+    rng = np.random.default_rng(seed)
+    n1, n2 = shape
+    small, large = min(shape), max(shape)
+    points = rng.uniform(0, 100, (large, 2))
+    shuffle = rng.permutation(large)
+    few, many = points[:small], (points + rng.normal(0, 0.1, points.shape))[shuffle]
+    truth = np.argsort(shuffle)[:small]
+    left, right = (few, many) if n1 <= n2 else (many, few)
+    pairs = np.arange(n1 * n2).reshape(n1, n2)
+    if order == 1:
+        costs = np.linalg.norm(left[:, None] - right[None], axis=2) - 5.0
+        potentials = [Dense(costs)]
+    elif order == 2:
+        potentials = [Formula(distances(left), distances(right), lambda a, b: -np.exp(-squared_difference(a, b)))]
+    else:  # a hyperedge for every `order` nodes and their true partners, and as many random ones
+        if n1 > n2:
+            truth_pairs = [pairs[truth[k], k] for k in range(small)]
+        else:
+            truth_pairs = [pairs[k, truth[k]] for k in range(small)]
+        rows = [rng.choice(truth_pairs, order, replace=False) for _ in range(60)]
+        noise = [rng.choice(n1 * n2, order, replace=False) for _ in range(60)]
+        costs = np.r_[-np.ones(60), -0.3 * np.ones(60)]
+        potentials = [Sparse(np.array(rows + noise), costs, symmetric=True)]
+    matching = np.full(n1, -1)
+    if n1 <= n2:
+        matching[:] = truth
+    else:
+        matching[truth] = np.arange(small)
+    return Problem(shape, potentials, **options), matching

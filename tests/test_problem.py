@@ -1,0 +1,220 @@
+"""Problems: contractions and energies against einsum, and every way of getting one wrong."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from oracles import contraction, energy, tensors
+from problems import distances, mixed, random_sparse, squared_difference
+
+from adgm import ANY, EXACTLY_ONE, Dense, Formula, Problem, Sparse
+
+SIDES = np.random.default_rng(1).normal(size=(3, 3, 1)), np.random.default_rng(2).normal(size=(4, 4, 1))
+
+
+def blocks_for(problem: Problem, seed: int, zeros: float = 0.5) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    n = problem.shape[0] * problem.shape[1]
+    return [rng.normal(size=n) * (rng.random(n) > zeros) for _ in range(max(2, problem.order))]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("zeros", [0.0, 0.7, 1.0], ids=["full", "sparse", "zero"])
+def test_contractions_of_every_kind_are_einsum(order, zeros):
+    problem = mixed(order=order)
+    blocks = blocks_for(problem, order, zeros)
+    for slot in range(len(blocks)):
+        assert_allclose(problem.contract(blocks, slot), contraction(problem, blocks, slot), atol=1e-10)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(st.integers(2, 4), st.booleans(), st.integers(0, 30), st.integers(0, 2**31))
+def test_sparse_contractions_are_einsum(order, symmetric, rows, seed):
+    rng = np.random.default_rng(seed)
+    problem = Problem((2, 3), [random_sparse(rng, 6, order, rows, symmetric)] if rows else [Dense(np.zeros((6, 6)))])
+    blocks = blocks_for(problem, seed)
+    for slot in range(len(blocks)):
+        assert_allclose(problem.contract(blocks, slot), contraction(problem, blocks, slot), atol=1e-10)
+
+
+def test_dense_sparse_and_formula_agree():
+    formula = Problem((3, 4), [Formula(distances(SIDES[0][:, 0]), distances(SIDES[1][:, 0]), squared_difference)])
+    matrix = tensors(formula)[2]
+    dense = Problem((3, 4), [Dense(matrix)])
+    index = np.argwhere(matrix)
+    sparse = Problem((3, 4), [Sparse(index, matrix[tuple(index.T)])])
+    upper = index[index[:, 0] < index[:, 1]]
+    once = Problem((3, 4), [Sparse(upper, matrix[tuple(upper.T)], symmetric=True)])
+    blocks = blocks_for(formula, 0)
+    for slot in (0, 1):
+        expected = formula.contract(blocks, slot)
+        for other in (dense, sparse, once):
+            assert_allclose(other.contract(blocks, slot), expected, atol=1e-12)
+    assert formula.scale == dense.scale == sparse.scale == once.scale == np.abs(matrix).max()
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_energy_is_the_multilinear_form(order):
+    problem = mixed(order=order)
+    x = np.random.default_rng(order).random(12)
+    assert_allclose(problem.energy(x), energy(problem, x))
+    assert_allclose(problem.energy(x.reshape(3, 4)), energy(problem, x))
+
+
+def test_variables_exist_only_for_candidates():
+    mask = np.random.default_rng(3).random((3, 4)) < 0.6
+    full, masked = mixed(order=4), mixed(order=4, candidates=mask)
+    assert masked.n == mask.sum()
+    blocks = [b * mask.reshape(-1) for b in blocks_for(full, 5)]
+    for slot in range(4):
+        expected = full.contract(blocks, slot).reshape(3, 4)[mask]
+        assert_allclose(masked.contract(blocks, slot), expected, atol=1e-10)
+    x = np.arange(mask.sum()) + 1.0
+    assert_allclose(masked.vector(masked.matrix(x)), x)
+    assert (masked.matrix(x)[~mask] == 0).all()
+
+
+@pytest.mark.parametrize("columns", [1, 3, 5, 100], ids=lambda c: f"room for {c} columns")
+@pytest.mark.parametrize("masked", [False, True])
+def test_columns_within_a_memory_budget_change_nothing(columns, masked):
+    mask = np.random.default_rng(4).random((5, 6)) < 0.7 if masked else None
+    rng = np.random.default_rng(0)
+    left, right = distances(rng.random((5, 2))), distances(rng.random((6, 2)))
+    plenty = Problem((5, 6), [Formula(left, right, squared_difference)], candidates=mask)
+    tight = Problem((5, 6), plenty.potentials, candidates=mask, memory=8 * plenty.n * columns)
+    for seed in range(6):
+        blocks = blocks_for(plenty, seed, zeros=0.8)
+        assert_allclose(tight.contract(blocks, seed % 2), plenty.contract(blocks, seed % 2), atol=1e-12)
+    assert tight.runtime.columns[0].table.data.nbytes <= max(1, columns) * 8 * plenty.n
+
+
+def test_formula_columns_are_computed_only_when_touched():
+    seen = []
+
+    def cost(a, b):
+        seen.append(np.broadcast_shapes(a.shape, b.shape))
+        return squared_difference(a, b)
+
+    rng = np.random.default_rng(0)
+    problem = Problem(
+        (6, 7), [Formula(distances(rng.random((6, 2))), distances(rng.random((7, 2))), cost, largest=1.0)]
+    )
+    x = np.zeros(42)
+    x[[3, 30]] = 1.0
+    seen.clear()
+    problem.contract([x, x], 0)
+    assert [shape[0] for shape in seen] == [2]
+    problem.contract([x, x], 1)
+    assert len(seen) == 1
+
+
+def test_transposed_problem_has_the_same_energies():
+    for problem in (mixed(order=4), mixed(order=3, candidates=np.eye(3, 4, dtype=bool) | (np.arange(4) > 1))):
+        x = np.random.default_rng(0).random((3, 4))
+        if problem.candidates is not None:
+            x *= problem.candidates
+        assert_allclose(problem.transposed().energy(x.T), problem.energy(x))
+
+
+GOOD = Dense(np.zeros((2, 3)))
+BAD_PROBLEMS = {
+    "no potential": (lambda: Problem((2, 3), []), ValueError, "potentials is empty"),
+    "not a potential": (lambda: Problem((2, 3), [np.zeros((2, 3))]), TypeError, "got ndarray"),
+    "empty shape": (lambda: Problem((0, 3), [GOOD]), ValueError, r"two positive integers .* got \(0, 3\)"),
+    "shape of three": (lambda: Problem((2, 3, 4), [GOOD]), ValueError, "two positive integers"),
+    "fractional shape": (lambda: Problem((2.5, 3), [GOOD]), ValueError, "two positive integers"),
+    "unknown rows": (lambda: Problem((2, 3), [GOOD], rows="two"), ValueError, "rows must be one of .* got 'two'"),
+    "unknown cols": (lambda: Problem((2, 3), [GOOD], cols=1), ValueError, "cols must be one of"),
+    "no memory": (lambda: Problem((2, 3), [GOOD], memory=0), ValueError, "memory must be a positive"),
+    "dense NaN": (lambda: Dense([[0.0, np.nan]]), ValueError, r"Dense costs must be finite.*\(0, 1\) is nan"),
+    "dense infinite": (lambda: Dense([[np.inf]]), ValueError, "is inf"),
+    "dense text": (lambda: Dense("costs"), TypeError, "array of numbers"),
+    "dense number": (lambda: Dense(3.0), ValueError, "a single number"),
+    "dense shape": (lambda: Problem((2, 3), [Dense(np.zeros((3, 2)))]), ValueError, r"shape \(3, 2\).*\(2, 3\)"),
+    "sparse index range": (
+        lambda: Problem((2, 3), [Sparse([[0, 1], [2, 6]], [1.0, 1.0])]),
+        ValueError,
+        r"row 1 has an index out of range: \[2, 6\], variables are numbered 0 to 5",
+    ),
+    "sparse negative index": (lambda: Problem((2, 3), [Sparse([[-1]], [1.0])]), ValueError, "row 0 has an index"),
+    "sparse float index": (lambda: Sparse([[0.5]], [1.0]), TypeError, "must be integers"),
+    "sparse flat index": (lambda: Sparse([0, 1], [1.0, 1.0]), ValueError, r"shape \(m, D\)"),
+    "sparse costs": (lambda: Sparse([[0, 1]], [1.0, 2.0]), ValueError, r"shape \(1,\), one per row, got \(2,\)"),
+    "sparse NaN": (lambda: Sparse([[0]], [np.nan]), ValueError, "Sparse costs must be finite"),
+    "sparse repeated": (lambda: Sparse([[0, 1], [2, 2]], [1.0, 1.0], True), ValueError, "row 1 uses a variable twice"),
+    "formula shape": (lambda: Formula(np.zeros((2, 3)), np.zeros((3, 3)), max), ValueError, "Formula left"),
+    "formula attributes": (
+        lambda: Formula(np.zeros((2, 2, 1)), np.zeros((3, 3, 2)), max),
+        ValueError,
+        "equally many attributes, got 1 and 2",
+    ),
+    "formula NaN": (lambda: Formula(np.full((2, 2), np.nan), np.zeros((3, 3)), max), ValueError, "Formula left"),
+    "formula cost": (lambda: Formula(np.zeros((2, 2)), np.zeros((3, 3)), 3), TypeError, "must be a function"),
+    "formula result": (
+        lambda: Formula(np.zeros((2, 2)), np.zeros((3, 3)), lambda a, b: np.zeros(7)),
+        ValueError,
+        r"must return shape \(256,\)",
+    ),
+    "formula largest": (
+        lambda: Formula(np.zeros((2, 2)), np.zeros((3, 3)), squared_difference, largest=-1.0),
+        ValueError,
+        "largest must be a positive",
+    ),
+    "formula not symmetric": (
+        lambda: Formula(np.arange(9.0).reshape(3, 3), np.zeros((3, 3)), squared_difference),
+        ValueError,
+        "pass symmetric=False",
+    ),
+    "formula infinite": (
+        lambda: Problem((3, 3), [Formula(np.ones((3, 3)), np.ones((3, 3)), lambda a, b: 1 / (a - b)[..., 0])]).scale,
+        ValueError,
+        "costs must be finite",
+    ),
+    "formula nodes": (
+        lambda: Problem((3, 3), [Formula(np.ones((2, 2)), np.ones((3, 3)), squared_difference)]),
+        ValueError,
+        "describes 2 and 3 nodes",
+    ),
+    "mask shape": (
+        lambda: Problem((2, 3), [GOOD], candidates=np.ones((3, 2), bool)),
+        ValueError,
+        r"bool array of shape \(2, 3\)",
+    ),
+    "mask numbers": (lambda: Problem((2, 3), [GOOD], candidates=np.ones((2, 3))), ValueError, "got float64"),
+    "mask empty": (lambda: Problem((2, 3), [GOOD], candidates=np.zeros((2, 3), bool)), ValueError, "problem is empty"),
+    "row without candidate": (
+        lambda: Problem((2, 3), [GOOD], rows=EXACTLY_ONE, candidates=np.array([[1, 1, 1], [0, 0, 0]], bool)),
+        ValueError,
+        "node 1 of graph 1 has no candidate",
+    ),
+    "two rows, one candidate": (
+        lambda: Problem((2, 3), [GOOD], rows=EXACTLY_ONE, candidates=np.array([[0, 1, 0], [0, 1, 0]], bool)),
+        ValueError,
+        "without a partner of its own",
+    ),
+    "more rows than columns": (
+        lambda: Problem((3, 2), [Dense(np.zeros((3, 2)))], rows=EXACTLY_ONE),
+        ValueError,
+        "asks for 3 partners, but the other side has 2",
+    ),
+    "more columns than rows": (
+        lambda: Problem((2, 3), [GOOD], cols=EXACTLY_ONE),
+        ValueError,
+        "cols='exactly_one' asks",
+    ),
+    "assignment shape": (lambda: Problem((2, 3), [GOOD]).energy(np.zeros(5)), ValueError, r"\(2, 3\) or \(6,\)"),
+    "assignment NaN": (lambda: Problem((2, 3), [GOOD]).energy([np.nan] * 6), ValueError, "assignment must be finite"),
+    "too few blocks": (lambda: Problem((2, 3), [GOOD]).contract([np.zeros(6)], 0), ValueError, "needs 2 blocks"),
+    "slot": (lambda: Problem((2, 3), [GOOD]).contract([np.zeros(6)] * 2, 2), ValueError, "slot must be from 0 to 1"),
+}
+
+
+@pytest.mark.parametrize(("build", "kind", "message"), BAD_PROBLEMS.values(), ids=BAD_PROBLEMS)
+def test_bad_input_is_named(build, kind, message):
+    with pytest.raises(kind, match=message):
+        build()
+
+
+def test_more_rows_than_columns_are_fine_if_columns_may_take_several():
+    assert Problem((3, 2), [Dense(np.zeros((3, 2)))], rows=EXACTLY_ONE, cols=ANY).n == 6
