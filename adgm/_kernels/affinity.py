@@ -1,0 +1,133 @@
+"""What the affinity methods need beyond contractions: Sinkhorn scaling, max-pooling, a tensor with two open modes."""
+
+import numpy as np
+
+from adgm._kernels.contraction import add_fibers, list_support
+from adgm._kernels.types import compiled
+
+
+@compiled
+def scale_groups(x, groups, extra, times):
+    """Divide every group of x, with `times` copies of its entry of `extra` added, by its sum; returns the largest
+    |sum − 1| found."""
+    start, member = groups.start, groups.member
+    off = 0.0
+    for g in range(start.size - 1):
+        total = times * extra[g]
+        for k in range(start[g], start[g + 1]):
+            total += x[member[k]]
+        if total > 0.0:
+            off = max(off, abs(total - 1.0))
+            for k in range(start[g], start[g + 1]):
+                x[member[k]] /= total
+            extra[g] /= total
+    return off
+
+
+@compiled
+def balance(x, few, many, dummies, sweeps, tolerance):
+    """Sinkhorn scaling of x in place: the groups of `few`, then of `many`, to sum 1, until both do.
+
+    `dummies` more groups of `few`, equal to each other, share the groups of `many` that are too many.
+    """
+    dummy = np.full(many.start.size - 1, 1.0 / (many.start.size - 1))
+    nothing = np.zeros(few.start.size - 1)
+    for sweep in range(sweeps):
+        off = scale_groups(x, few, nothing, 0)
+        if dummies > 0:
+            off = max(off, abs(dummy.sum() - 1.0))
+            dummy /= dummy.sum()
+        off = max(off, scale_groups(x, many, dummy, dummies))
+        if off <= tolerance:
+            return sweep + 1
+    return sweeps
+
+
+@compiled
+def pool_rows(rows, first, x, groups, out):
+    """out_i = Σ over groups of max_j rows[i, j] · x_j, for the rows `first`, first + 1, … of a matrix."""
+    start, member = groups.start, groups.member
+    for i in range(len(rows)):
+        row = rows[i]
+        total = 0.0
+        for g in range(start.size - 1):
+            best = 0.0
+            for k in range(start[g], start[g + 1]):
+                value = row[member[k]] * x[member[k]]
+                best = value if value > best else best
+            total += best
+        out[first + i] = total
+
+
+@compiled
+def pool_symmetric(matrix, x, groups, out):
+    """`pool_rows` for a whole symmetric matrix: it runs along its rows, where vector registers help."""
+    start, member = groups.start, groups.member
+    n = x.size
+    best = np.empty(n)
+    out[:] = 0.0
+    for g in range(start.size - 1):
+        best[:] = 0.0
+        for k in range(start[g], start[g + 1]):
+            j = member[k]
+            weight = x[j]
+            if weight > 0.0:
+                row = matrix[j]
+                for i in range(n):
+                    value = weight * row[i]
+                    best[i] = value if value > best[i] else best[i]
+        for i in range(n):
+            out[i] += best[i]
+
+
+@compiled
+def pool_sparse(indptr, indices, data, x, group, n_groups, out):
+    """`pool_rows` for a matrix in compressed rows; `group[j]` is the group of variable j."""
+    best = np.zeros(n_groups)
+    for i in range(out.size):
+        total = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            g = group[indices[e]]
+            value = data[e] * x[indices[e]]
+            if value > best[g]:
+                total += value - best[g]
+                best[g] = value
+        for e in range(indptr[i], indptr[i + 1]):
+            best[group[indices[e]]] = 0.0
+        out[i] = total
+
+
+@compiled
+def add_tree(fibers, tree, x, out):
+    """out += symmetric tree ⊗ x_1 ⊗ … ⊗ x_{D−1}, its first mode open; the first row of x is not used."""
+    support = np.empty(x.shape, np.uint32)
+    count = np.zeros(x.shape[0], np.int64)
+    for b in range(1, x.shape[0]):
+        count[b] = list_support(x[b], support[b])
+    add_fibers(fibers, tree, 0, x, support, count, out)
+
+
+@compiled
+def add_nodes(fibers, low, high, weight, out):
+    """out[key, target] += weight · value over the leaves of the nodes low … high."""
+    key, child, target, value = fibers.key, fibers.child, fibers.target, fibers.value
+    for p in range(low, high):
+        row = out[key[p]]
+        for e in range(child[p], child[p + 1]):
+            row[target[e]] += weight * value[e]
+
+
+@compiled
+def open_pair(fibers, tree, x, weight, out):
+    """out += weight · (symmetric tree of order 3 or 4) ⊗ x (⊗ x), two modes open."""
+    root, key, child = fibers.root[tree], fibers.key, fibers.child
+    for j in range(x.size):
+        w = weight * x[j]
+        if w == 0.0:
+            continue
+        if fibers.order[tree] == 3:
+            add_nodes(fibers, root[j], root[j + 1], w, out)
+        else:
+            for p in range(root[j], root[j + 1]):
+                if x[key[p]] != 0.0:
+                    add_nodes(fibers, child[p], child[p + 1], w * x[key[p]], out)
