@@ -1,7 +1,6 @@
 """Point files and truth files: CSV, JSON, NPZ, MATLAB v5 and plain text, in and out.
 
-What a file is follows from its first bytes; a name is a title for messages. Nothing here opens a path, unpickles,
-or unpacks more than MAX_UNPACKED bytes.
+The first bytes tell what a file is, its name is a title for messages. Nothing opens a path or a pickle.
 """
 
 import csv
@@ -13,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from reprlib import repr as brief  # bounded in length and depth, whatever a file holds
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.io
@@ -23,7 +22,7 @@ from features.images import shown
 from features.keypoints import Keypoints
 
 MAX_BYTES = 20_000_000
-MAX_UNPACKED = 100_000_000
+MAX_UNPACKED = 64_000_000
 MOST_UNPACKED = f"at most {MAX_UNPACKED / 1e6:.0f} MB are accepted"
 MAX_POINTS = 100_000
 FARTHEST = 1e7  # pixels; a coordinate beyond this is a mistake, and its square would drown all others
@@ -32,12 +31,14 @@ CONTOUR_FEATURES = 75  # columns of a feature matrix in the Cars and Motorbikes 
 POINT_NAMES = ("xy", "points", "keypoints", "pts", "features", "features1", "features2")  # in order of preference
 ARRAY_NAMES = {"angle": "angle", "size": "diameter", "strength": "strength"}  # `size` would hide MATLAB's function
 MATLAB_BYTE_ORDER = {b"\x00\x01IM": "<", b"\x01\x00MI": ">"}  # bytes 124 to 127 of a file
-MATLAB_COMPRESSED = 15
+MATLAB_MATRIX, MATLAB_COMPRESSED, MATLAB_CHAR = 14, 15, 4
+MATLAB_CLASSES = range(6, 16)  # double, single, and integers of 8 to 64 bits
+MATLAB_NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+MATLAB_TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 SIDES = ("left", "right")
 
 Columns = dict[str, list[Any]]
-Shapes = dict[str, tuple[int, ...]]
-Item = TypeVar("Item")
+Arrays = dict[str, NDArray[Any]]
 
 
 class PointFileError(ValueError):
@@ -52,11 +53,11 @@ def read_points(data: bytes, name: str = "points", *, variable: str | None = Non
     try:
         _refuse_size(data)
         if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-            return _read_npz(data, variable)
+            return _from_arrays(_npz(data), variable)
         if data[:4] == b"\x89HDF" or data[:10] == b"MATLAB 7.3":
             raise PointFileError("this is a MATLAB 7.3 file; please save it with the option -v7.")
         if data[124:128] in MATLAB_BYTE_ORDER:
-            return _read_matlab(data, variable)
+            return _from_arrays(_matlab(data), variable)
         return _read_json(data) if _is_json(data) else _read_text(data)
     except ValueError as error:  # ours, or what Keypoints has to say about the content
         raise PointFileError(f"{shown(name)}: {error}") from error
@@ -74,8 +75,7 @@ def outside(points: Keypoints, size: tuple[int, int]) -> NDArray[np.int64]:
 
     Pixel centres may lie at whole numbers (−½ … w−½) or at halves (0 … w): both conventions are let in.
     """
-    inside = (points.xy >= -0.5) & (points.xy <= np.array(size))
-    return np.flatnonzero(~inside.all(axis=1))
+    return np.flatnonzero(((points.xy < -0.5) | (points.xy > np.array(size))).any(axis=1))
 
 
 def read_truth(data: bytes, name: str, shape: tuple[int, int]) -> NDArray[np.int64]:
@@ -92,8 +92,7 @@ def read_truth(data: bytes, name: str, shape: tuple[int, int]) -> NDArray[np.int
 
 def write_truth(truth: Sequence[int] | NDArray[np.int64]) -> bytes:
     """The pairs of a truth as CSV; points without partner are left out."""
-    pairs = [f"{left},{right}" for left, right in enumerate(truth) if right >= 0]
-    return "\n".join(["left,right", *pairs, ""]).encode()
+    return "".join(["left,right\n", *(f"{i},{j}\n" for i, j in enumerate(truth) if j >= 0)]).encode()
 
 
 def _refuse_size(data: bytes) -> None:
@@ -134,7 +133,7 @@ def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
         yield f"line {number}", [cell.strip() for cell in cells]
 
 
-def _limited(items: Iterable[Item], most: int = MAX_POINTS) -> Iterator[Item]:
+def _limited(items: Iterable[Any], most: int = MAX_POINTS) -> Iterator[Any]:
     for count, item in enumerate(items):
         if count >= most:
             raise PointFileError(f"there are more than {MAX_POINTS} entries; that is the most accepted.")
@@ -143,15 +142,15 @@ def _limited(items: Iterable[Item], most: int = MAX_POINTS) -> Iterator[Item]:
 
 def _read_text(data: bytes) -> Keypoints:
     rows = list(_limited(_rows(data), MAX_POINTS + 1))
-    header = [cell.lower() for cell in rows[0][1]] if rows else []
-    if "x" in header or "y" in header:
-        del rows[0]
-        if missing := {"x", "y"} - set(header):
-            raise PointFileError(f"the header names {', '.join(header)}, but there is no column {missing.pop()!r}.")
-    elif rows:
-        header = ["x", "y", "label"][: max(2, len(header))]
-    else:
+    if not rows:
         raise PointFileError("the file holds no points, only comments.")
+    header = [cell.lower() for cell in rows[0][1]]
+    if not {"x", "y"} & set(header):
+        header = ["x", "y", "label"][: max(2, len(header))]
+    elif missing := {"x", "y"} - set(header):
+        raise PointFileError(f"the header names {', '.join(header)}, but there is no column {missing.pop()!r}.")
+    else:
+        del rows[0]
     columns: Columns = {key: [] for key in ("x", "y", *COLUMNS, "label") if key in header}
     for where, cells in _limited(rows):
         if len(cells) != len(header):
@@ -224,23 +223,19 @@ def _read_json(data: bytes) -> Keypoints:
     return _keypoints(columns)
 
 
-def _read_npz(data: bytes, variable: str | None) -> Keypoints:
+def _npz(data: bytes) -> Arrays:
     """The zip directory is judged before anything is unpacked, every array by its header before it is loaded."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            total = sum(info.file_size for info in archive.infolist())
+            members = list(_limited(archive.infolist(), 100))
+            total = sum(member.file_size for member in members)
             if total > MAX_UNPACKED:
-                raise PointFileError(f"unpacked, its arrays would have {total / 1e6:.0f} MB; {MOST_UNPACKED}.")
-            arrays = {}
-            for key in _limited(members, 100):
-                with archive.open(members[key]) as stream:
-                    arrays[key] = _npy(stream.read(members[key].file_size))
+                raise PointFileError(f"unpacked, it would have {total / 1e6:.0f} MB; {MOST_UNPACKED}.")
+            return {m.filename.removesuffix(".npy"): _npy(archive.open(m).read(m.file_size)) for m in members}
     except PointFileError:
         raise
     except Exception as error:  # BadZipFile, zlib.error, RuntimeError for a password …: what damage makes zipfile say
         raise PointFileError("this is a damaged NPZ file, or a zip file of something else than arrays.") from error
-    return _from_arrays({key: array.shape for key, array in arrays.items()}, arrays.__getitem__, variable)
 
 
 def _npy(data: bytes) -> NDArray[Any]:
@@ -256,73 +251,84 @@ def _npy(data: bytes) -> NDArray[Any]:
     return np.lib.format.read_array(stream, allow_pickle=False)
 
 
-def _read_matlab(data: bytes, variable: str | None) -> Keypoints:
-    """Only plain numeric and character matrices are ever loaded: no cells, structs or objects, however deep."""
-    _refuse_inflation(data)
-    try:
-        listed = scipy.io.whosmat(io.BytesIO(data))
-    except Exception as error:  # scipy meets damage with whatever it trips over
-        raise PointFileError("this is a damaged or incomplete MATLAB file.") from error
-    plain = ("double", "single", "char", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
-    first = {
-        key: (shape, kind) for key, shape, kind in reversed(listed)
-    }  # of two with one name loadmat takes the first
-    shapes = {key: shape for key, (shape, kind) in first.items() if kind in plain}
+def _matlab(data: bytes) -> Arrays:
+    """The plain matrices of a file; cells, structs and objects are passed over, however deep.
 
-    def load(key: str) -> NDArray[Any]:
+    Read here and not by scipy.io.loadmat, which a few wrong bytes can bring down together with its process.
+    """
+    order, room = MATLAB_BYTE_ORDER[data[124:128]], MAX_UNPACKED
+    arrays: Arrays = {}
+    for kind, body in _elements(data[128:], order):
         try:
-            return np.asarray(scipy.io.loadmat(io.BytesIO(data), variable_names=[key])[key])
-        except Exception as error:
-            raise PointFileError(f"the variable {key!r} in this MATLAB file is damaged or incomplete.") from error
-
-    return _from_arrays(shapes, load, variable)
-
-
-def _refuse_inflation(data: bytes) -> None:
-    """Walk over the top-level elements (type, size, bytes) and count what the compressed ones unpack to."""
-    tag = struct.Struct(MATLAB_BYTE_ORDER[data[124:128]] + "II")
-    position, total = 128, 0
-    while position + tag.size <= len(data):
-        kind, size = tag.unpack_from(data, position)
-        position += tag.size
-        if position + size > len(data):
-            raise PointFileError("this MATLAB file is cut off.")
-        inflate, rest = zlib.decompressobj(), data[position : position + size] if kind == MATLAB_COMPRESSED else b""
-        while rest and not inflate.eof:
-            try:
-                total += len(inflate.decompress(rest, 1 << 24))
-            except zlib.error as error:
-                raise PointFileError("this MATLAB file is damaged: a variable does not unpack.") from error
-            if total > MAX_UNPACKED:
-                raise PointFileError(f"unpacked, its variables have too many bytes; {MOST_UNPACKED}.")
-            rest = inflate.unconsumed_tail
-        position += size
+            if kind == MATLAB_COMPRESSED:
+                body = zlib.decompressobj().decompress(body, room + 1)
+                room -= len(body)
+                kind, body = next(_elements(body, order), (0, b"")) if room >= 0 else (0, b"")
+            if kind == MATLAB_MATRIX:
+                arrays |= _matrix(body, order)
+        except (ValueError, zlib.error, struct.error) as error:
+            raise PointFileError("this MATLAB file is damaged or incomplete.") from error
+        if room < 0:
+            raise PointFileError(f"unpacked, this MATLAB file is too large; {MOST_UNPACKED}.")
+    return arrays
 
 
-def _from_arrays(shapes: Shapes, load: Callable[[str], NDArray[Any]], variable: str | None) -> Keypoints:
-    key = _points_key(shapes, variable)
-    if shapes[key][0] > MAX_POINTS:
-        raise PointFileError(f"{key} has {shapes[key][0]} rows; at most {MAX_POINTS} points are accepted.")
-    matrix = load(key)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
-        raise PointFileError(f"{key} is not a matrix of numbers, but has shape {matrix.shape} and type {matrix.dtype}.")
+def _elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    """(type, bytes) of each element in a row of them; up to four bytes may sit inside the tag itself."""
+    position = end = 0
+    while position + 8 <= len(data):
+        kind, size = struct.unpack_from(order + "II", data, position)
+        start, end = position + 8, position + 8 + size
+        position = end if kind == MATLAB_COMPRESSED else end + -size % 8
+        if kind >> 16:
+            kind, start, end, position = kind & 0xFFFF, start - 4, start - 4 + (kind >> 16), start
+        if end > len(data):
+            break
+        yield kind, data[start:end]
+    if position < len(data) or end > len(data):
+        raise PointFileError("this MATLAB file is cut off.")
+
+
+def _matrix(body: bytes, order: str) -> Arrays:
+    """A matrix of numbers under its name, or one text per row of characters; nothing for anything else."""
+    (_, flags), (_, sides), (_, name), (kind, values) = (*_elements(body, order), *[(0, b"")] * 4)[:4]
+    group = struct.unpack(order + "I", flags[:4])[0] & 0xFF
+    shape = np.frombuffer(sides, order + "i4").tolist()
+    if group in MATLAB_CLASSES and kind in MATLAB_NUMBERS:
+        array = np.frombuffer(values, order + MATLAB_NUMBERS[kind]).reshape(shape, order="F")
+    elif group == MATLAB_CHAR and kind in MATLAB_TEXT:
+        codec = MATLAB_TEXT[kind] + ("" if kind in (1, 2, 16) else "-le" if order == "<" else "-be")
+        letters = np.array(list(values.decode(codec)), "U1").reshape(shape, order="F")
+        array = np.array(["".join(row.ravel()) for row in letters], np.str_)
+    else:
+        return {}
+    return {name.decode("latin-1"): array}
+
+
+def _from_arrays(arrays: Arrays, variable: str | None) -> Keypoints:
+    key = _points_key({key: array.shape for key, array in arrays.items()}, variable)
+    matrix = arrays[key]
+    if matrix.dtype.kind not in "iuf":
+        raise PointFileError(f"{key} is not a matrix of numbers, but of type {matrix.dtype}.")
+    if len(matrix) > MAX_POINTS:
+        raise PointFileError(f"{key} has {len(matrix)} rows; at most {MAX_POINTS} points are accepted.")
     wrong = np.flatnonzero(~(np.abs(matrix[:, :2].astype(np.float64)) <= FARTHEST).all(axis=1))  # NaN is wrong too
-    if wrong.size:
-        row = matrix[wrong[0], :2].tolist()
-        raise PointFileError(f"row {wrong[0] + 1} of {key} is {row}, expected two finite numbers of pixels.")
+    for row in wrong[:1]:
+        raise PointFileError(f"row {row + 1} of {key} is {matrix[row, :2].tolist()}, expected two finite numbers.")
     if matrix.shape[1] == CONTOUR_FEATURES:
         return contour_features(matrix)
-    extras = {
-        column: load(stored).astype(np.float64).reshape(-1)
+    extras: dict[str, Any] = {
+        column: arrays[stored].reshape(-1)
         for column, stored in ARRAY_NAMES.items()
-        if stored in shapes and math.prod(shapes[stored]) == len(matrix)
+        if stored in arrays and arrays[stored].size == len(matrix) and arrays[stored].dtype.kind in "iuf"
     }
-    labels = load("labels") if shapes.get("labels", (-1,))[0] == len(matrix) else np.empty(0)
-    names = tuple(labels.tolist()) if labels.dtype.kind == "U" and labels.shape == (len(matrix),) else None
-    return Keypoints(matrix[:, :2].astype(np.float64), **extras, labels=names)
+    labels = arrays.get("labels", np.empty(0))
+    if labels.dtype.kind == "U" and labels.shape == (len(matrix),):
+        extras["labels"] = tuple(labels.tolist())
+    return Keypoints(matrix[:, :2].astype(np.float64), **extras)
 
 
-def _points_key(shapes: Shapes, variable: str | None) -> str:
+def _points_key(shapes: dict[str, tuple[int, ...]], variable: str | None) -> str:
     """The array that holds the points: the one asked for, else one with a telling name, else the only n × 2 one."""
     listing = ", ".join(f"{key} {'×'.join(map(str, shape))}" for key, shape in list(shapes.items())[:12]) or "nothing"
     if variable is not None and variable not in shapes:
