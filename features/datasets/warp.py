@@ -29,7 +29,6 @@ TABLE = (226, 230, 236)  # what lies around the warped photograph
 EDGE = 8.0  # pixels; detections this close to the photograph's edge are marks of the edge, not of the photograph
 CONTROL = 4  # control points per side of the thin-plate map
 POOL = 600  # detections per picture, among which the pair's points are chosen
-COARSE = 8  # pixels between the points where a map is evaluated; it is smooth, the rest is interpolated
 
 
 @lru_cache(maxsize=1)
@@ -85,15 +84,9 @@ def back_map(kind: str, strength: float, seed: int) -> Map:
 @lru_cache(maxsize=16)
 def warped(kind: str, strength: float, noise: float, seed: int) -> Image:
     """The photograph seen through the map, with grey-level noise."""
-    w, h = SIZE
-    x, y = np.arange(-COARSE, w + 2 * COARSE, COARSE), np.arange(-COARSE, h + 2 * COARSE, COARSE)
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2).astype(float)
-    coarse = back_map(kind, strength, seed)(places).reshape(len(y), len(x), 2).astype(np.float32)
-    u, v = (np.arange(size, dtype=np.float32) / COARSE + 1 for size in (w, h))
-    full = cv2.remap(coarse, *np.meshgrid(u, v), interpolation=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    shown = cv2.remap(
-        photograph().rgb, full[..., 0], full[..., 1], cv2.INTER_CUBIC, borderMode=cv2.BORDER_CONSTANT, borderValue=TABLE
-    )
+    pixels = np.stack(np.meshgrid(*(np.arange(size, dtype=float) for size in SIZE)), axis=-1)
+    u, v = back_map(kind, strength, seed)(pixels.reshape(-1, 2)).astype(np.float32).T.reshape(2, *pixels.shape[:2])
+    shown = cv2.remap(photograph().rgb, u, v, cv2.INTER_CUBIC, borderMode=cv2.BORDER_CONSTANT, borderValue=TABLE)
     disturbed = shown + np.random.default_rng([seed, 6]).normal(0, noise, shown.shape)
     return from_array(np.clip(np.round(disturbed), 0, 255).astype(np.uint8))
 

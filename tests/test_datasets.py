@@ -1,0 +1,512 @@
+"""Data sets: the real ones hold what is known of them, the built-in ones tell the truth, the downloader is careful."""
+
+import functools
+import hashlib
+import http.server
+import threading
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from features.datasets import DATASETS, download, photos, random_points, sequences, turntable, warp
+from features.datasets.download import DownloadError, MissingData, Source
+
+BUILT_IN = [key for key, dataset in DATASETS.items() if dataset.builtin]
+REAL = [key for key, dataset in DATASETS.items() if not dataset.builtin]
+properties = settings(deadline=None, derandomize=True, max_examples=25)
+
+
+def same(one, other):
+    """Two loads gave the same pair."""
+    assert one.name == other.name and one.shape == other.shape
+    assert_array_equal(one.truth, other.truth)
+    for a, b in ((one.left, other.left), (one.right, other.right)):
+        assert_array_equal(a.points.xy, b.points.xy)
+        assert (a.image is None) == (b.image is None)
+        assert a.image is None or np.array_equal(a.image.rgb, b.image.rgb)
+
+
+# All of them ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_registry_describes_itself():
+    assert list(DATASETS) == ["turntable", "warp", "random", "house", "hotel", "cars", "motorbikes"]
+    assert BUILT_IN == ["turntable", "warp", "random"]
+    for key, dataset in DATASETS.items():
+        assert dataset.key == key and dataset.description.endswith(".") and len(dataset.description) < 120
+        names = [parameter.name for parameter in dataset.parameters]
+        assert len(set(names)) == len(names) and names[-1] == "seed"
+        assert all(parameter.help.endswith(".") and parameter.label for parameter in dataset.parameters)
+
+
+@pytest.mark.parametrize("key", BUILT_IN)
+def test_built_in_sets_need_nothing_and_repeat_exactly(key):
+    dataset = DATASETS[key]
+    assert dataset.available()
+    first = dataset.load(seed=5)
+    for module in (turntable, warp, random_points):
+        for name in ("picture", "positions", "warped", "detected", "load", "backdrop"):
+            if hasattr(getattr(module, name, None), "cache_clear"):
+                getattr(module, name).cache_clear()
+    same(first, dataset.load(seed=5))
+    assert first.left.image is not None and first.right.image is not None
+    for view in (first.left, first.right):
+        assert ((view.points.xy >= 0) & (view.points.xy <= np.array(view.image.size) - 1)).all()
+
+
+@pytest.mark.parametrize("key", BUILT_IN)
+def test_the_seed_shuffles_the_right_points(key):
+    dataset = DATASETS[key]
+    shuffled, ordered = dataset.load(images=False, seed=0), dataset.load(images=False, seed=-1)
+    assert shuffled.left.image is None and shuffled.right.image is None
+    assert not np.array_equal(shuffled.right.points.xy, ordered.right.points.xy)
+    both = ordered.has_partner
+    assert_array_equal(shuffled.has_partner, both)
+    assert_array_equal(shuffled.right.points.xy[shuffled.truth[both]], ordered.right.points.xy[ordered.truth[both]])
+
+
+# Turntable -----------------------------------------------------------------------------------------------------------
+
+
+def on_screen(point, view):
+    """The camera by spherical trigonometry: turn the world about z, tilt it about x, divide by the depth."""
+    turn, tilt = np.radians(view - 45.0), np.radians(20.0)
+    x, y, z = point - np.array([0.0, 0.0, 1.75])
+    across, away = np.cos(turn) * x + np.sin(turn) * y, -np.sin(turn) * x + np.cos(turn) * y
+    up, depth = np.cos(tilt) * z + np.sin(tilt) * away, 17.5 + np.cos(tilt) * away - np.sin(tilt) * z
+    return 319.5 + 835.0 * across / depth, 239.5 - 835.0 * up / depth, depth
+
+
+@pytest.mark.parametrize("view", [0, 17, 45, 90])
+def test_landmarks_are_where_an_independent_camera_sees_them(view):
+    _, marks = turntable.scene()
+    expected = np.array([on_screen(mark.at, view)[:2] for mark in marks])
+    assert_allclose(turntable.positions(view)[0], expected, atol=1e-9)
+
+
+def test_there_are_enough_views_and_landmarks():
+    assert DATASETS["turntable"].count == 91
+    names = [mark.name for mark in turntable.scene()[1]]
+    assert len(set(names)) == len(names) >= 60
+    for view in range(0, 91, 15):
+        xy, seen = turntable.positions(view)
+        assert seen.sum() >= 30
+        assert (xy > 0).all() and (xy < np.array(turntable.FRAME) - 1).all()
+
+
+@pytest.mark.parametrize("view", [3, 30, 50, 88])
+def test_a_landmark_is_hidden_exactly_if_the_drawn_surface_lies_before_it(view):
+    """The exact test along the line of sight against the depth buffer of the drawing, which knows nothing of it."""
+    _, marks = turntable.scene()
+    depth = turntable.render(view)[1]
+    xy, seen = turntable.positions(view)
+    fine = np.rint(turntable.SMOOTH * (xy + 0.5) - 0.5).astype(int)
+    for mark, (x, y), visible in zip(marks, fine, seen, strict=True):
+        around = depth[y - 3 : y + 4, x - 3 : x + 4]
+        own = on_screen(mark.at, view)[2]
+        if visible:  # its own surface is in the drawing, here or (at an edge) beside
+            assert abs(around - own).min() < 0.04, mark.name
+        else:  # something nearer is in the drawing, here or beside
+            assert (around < own - 0.004).any(), mark.name
+
+
+def test_hidden_landmarks_have_no_partner():
+    each = DATASETS["turntable"].load(images=False, left=0, right=90)
+    names = [np.array(view.points.labels) for view in (each.left, each.right)]
+    both = set(names[0]) & set(names[1])
+    assert_array_equal(each.has_partner, [name in both for name in names[0]])
+    assert_array_equal(names[1][each.truth[each.has_partner]], names[0][each.has_partner])
+    assert any("left window" in name for name in names[0]) and not any("left window" in name for name in names[1])
+    common = DATASETS["turntable"].load(images=False, left=0, right=90, landmarks=turntable.BOTH)
+    assert common.shape == (len(both), len(both)) and common.has_partner.all()
+
+
+def test_landmarks_of_neighbouring_views_lie_on_the_same_texture():
+    """The picture moves as the landmarks do: patches around them look alike in views a degree apart."""
+    pair = DATASETS["turntable"].load(left=40, right=41, landmarks=turntable.BOTH, seed=-1)
+    grey = [cv2.cvtColor(view.image.rgb, cv2.COLOR_RGB2GRAY) for view in (pair.left, pair.right)]
+    alike = []
+    for p, q in zip(pair.left.points.xy, pair.right.points.xy, strict=True):
+        patches = [cv2.getRectSubPix(image, (15, 15), spot.tolist()) for image, spot in zip(grey, (p, q), strict=True)]
+        alike.append(np.corrcoef(patches[0].ravel(), patches[1].ravel())[0, 1])
+    assert np.median(alike) > 0.95 and np.mean(np.array(alike) > 0.8) > 0.9
+
+
+def test_turntable_noise_moves_the_points_as_told():
+    exact, moved = (DATASETS["turntable"].load(images=False, noise=noise, seed=-1) for noise in (0.0, 2.0))
+    off = np.concatenate([moved.left.points.xy - exact.left.points.xy, moved.right.points.xy - exact.right.points.xy])
+    assert 1.5 < off.std() < 2.5
+
+
+# Warped photo --------------------------------------------------------------------------------------------------------
+
+
+def forward(back, target, start, steps=60):
+    """The inverse of a map at some points, by damped Newton steps with numerical derivatives."""
+    spot = start.copy()
+    for _ in range(steps):
+        here = back(spot)
+        slopes = np.stack([(back(spot + step) - back(spot - step)) / 0.2 for step in ((0.1, 0), (0, 0.1))], axis=-1)
+        spot = spot + 0.7 * np.linalg.solve(slopes, (target - here)[..., None])[..., 0]
+    return spot
+
+
+@pytest.mark.parametrize("kind", warp.MAPS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_partners_of_the_warp_are_images_of_each_other(kind, seed):
+    pair = DATASETS["warp"].load(images=False, map=kind, strength=0.8, seed=seed, tolerance=2.5, left_outliers=5)
+    both, back = pair.has_partner, warp.back_map(kind, 0.8, seed)
+    left, right = pair.left.points.xy, pair.right.points.xy
+    assert both.sum() == 30 and pair.shape == (35, 35)
+    gaps = np.linalg.norm(left[both] - back(right[pair.truth[both]]), axis=1)
+    assert gaps.max() <= 2.5
+    there = forward(back, left[both], right[pair.truth[both]])
+    assert_allclose(back(there), left[both], atol=1e-4)
+    others = np.linalg.norm(left[:, None] - back(right), axis=2)
+    others[np.flatnonzero(both), pair.truth[both]] = np.inf
+    assert others[~both].min() > 2.5, "an outlier has a point on the other side that might be its partner"
+
+
+@pytest.mark.parametrize("kind", warp.MAPS)
+@pytest.mark.parametrize("seed", range(4))
+def test_warps_never_fold_and_the_picture_follows_them(kind, seed):
+    back = warp.back_map(kind, 1.0, seed)
+    w, h = warp.SIZE
+    grid = np.stack(np.meshgrid(np.linspace(0, w - 1, 25), np.linspace(0, h - 1, 25)), axis=-1).reshape(-1, 2)
+    right, down = (back(grid + np.array(step)) - back(grid) for step in ((1, 0), (0, 1)))
+    assert (right[:, 0] * down[:, 1] - right[:, 1] * down[:, 0] > 0.1).all()
+    source, copy = warp.photograph().rgb, warp.warped(kind, 1.0, 0.0, seed).rgb
+    where = back(grid)
+    inside = ((where > 12) & (where < np.array(warp.SIZE) - 13)).all(axis=1)
+    smooth = [cv2.GaussianBlur(image, (0, 0), 4).astype(float) for image in (source, copy)]
+    expected = cv2.remap(smooth[0], *where.T.astype(np.float32)[:, None], cv2.INTER_LINEAR)[0]
+    found = cv2.remap(smooth[1], *grid.T.astype(np.float32)[:, None], cv2.INTER_LINEAR)[0]
+    assert inside.sum() > 100 and np.median(abs(expected - found)[inside]) < 4
+
+
+def test_a_warp_of_strength_zero_is_the_photograph():
+    for kind in warp.MAPS:
+        copy = warp.warped(kind, 0.0, 0.0, 3)
+        assert abs(copy.rgb.astype(int) - warp.photograph().rgb).mean() < 0.5
+
+
+# Random points -------------------------------------------------------------------------------------------------------
+
+
+@properties
+@given(
+    st.integers(1, 40),
+    st.integers(0, 20),
+    st.integers(0, 20),
+    st.floats(-180, 180),
+    st.floats(0.5, 2),
+    st.integers(0, 99),
+)
+def test_random_points_are_a_turned_and_scaled_copy(inliers, outliers, left_outliers, rotation, scale, seed):
+    pair = DATASETS["random"].load(
+        images=False, inliers=inliers, outliers=outliers, left_outliers=left_outliers, noise=0.0,
+        rotation=rotation, scale=scale, seed=seed,
+    )  # fmt: skip
+    assert pair.shape == (inliers + left_outliers, inliers + outliers)
+    assert pair.has_partner.sum() == inliers
+    left, right = (
+        points[:, 0] + 1j * points[:, 1]
+        for points in (pair.left.points.xy[pair.has_partner], pair.right.points.xy[pair.truth[pair.has_partner]])
+    )
+    turn = scale * np.exp(1j * np.radians(rotation))  # a similarity is a product of complex numbers
+    assert_allclose(right - right.mean(), turn * (left - left.mean()), atol=1e-9)
+    side = random_points.frame(rotation, scale)[1]
+    assert ((pair.right.points.xy >= 0) & (pair.right.points.xy <= side - 1)).all()
+
+
+def test_random_deformation_has_the_size_that_was_asked_for():
+    exact, moved = (
+        DATASETS["random"].load(images=False, inliers=200, noise=noise, scale=2.0, seed=-1) for noise in (0, 7)
+    )
+    off = (moved.right.points.xy - exact.right.points.xy)[:200]
+    assert off.std() == pytest.approx(2 * 7, rel=0.1)
+
+
+# The real sets -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("key", "frames", "size", "known"),
+    [
+        ("house", 111, (576, 384), {0: [(208.66129, 341.14516), (451.37097, 254.62903)],
+                                    110: [(78.016129, 366.1129), (354.98387, 369.01613)]}),
+        ("hotel", 101, (512, 480), {0: [(164, 82), (499, 359)]}),
+    ],
+)  # fmt: skip
+def test_sequences_hold_what_is_known_of_them(data_dir, key, frames, size, known):
+    dataset = DATASETS[key]
+    assert dataset.available() and dataset.count == frames
+    for frame in range(frames):
+        pair = dataset.load(images=False, left=frame, right=0, seed=-1)
+        assert pair.shape == (30, 30)
+        assert_array_equal(pair.truth, np.arange(30))
+        assert ((pair.left.points.xy >= 0) & (pair.left.points.xy <= size)).all()
+        for row, spot in zip((0, 29), known.get(frame, []), strict=False):
+            assert_allclose(pair.left.points.xy[row], spot)
+    last = dataset.load(left=frames - 1, right=1)
+    assert last.left.image.size == last.right.image.size == size
+    with pytest.raises(ValueError, match=f"Left frame is {frames}; 0 to {frames - 1} is right"):
+        dataset.load(left=frames)
+
+
+@pytest.mark.data
+def test_the_picture_of_house_moves_as_its_points_do(data_dir):
+    """Points followed through the pictures end nearer to the labels of that frame than to those of frames beside it."""
+    errors = []
+    for frame in range(5, 95, 10):
+        grey = [cv2.cvtColor(sequences.frame_image("house", f).rgb, cv2.COLOR_RGB2GRAY) for f in (frame, frame + 4)]
+        start, end = (sequences.frame_points("house", f).xy.astype(np.float32) for f in (frame, frame + 4))
+        flow, found, _ = cv2.calcOpticalFlowPyrLK(*grey, start, end.copy(), winSize=(15, 15), maxLevel=0)
+        assert found.sum() > 20
+        labels = [sequences.frame_points("house", frame + 4 + off).xy for off in (-2, 0, 2)]
+        errors.append([np.median(np.linalg.norm(flow - xy, axis=1)[found.ravel() > 0]) for xy in labels])
+    before, right, after = np.mean(errors, axis=0)
+    assert right < 0.75 * min(before, after)
+
+
+@pytest.mark.data
+def test_the_first_points_of_house_meet_all_thirty(data_dir):
+    pair = DATASETS["house"].load(images=False, left=3, right=40, points=10, seed=7)
+    whole = DATASETS["house"].load(images=False, left=3, right=40, seed=-1)
+    assert pair.shape == (10, 30) and pair.has_partner.all()
+    assert_array_equal(pair.left.points.xy, whole.left.points.xy[:10])
+    assert_array_equal(pair.right.points.xy[pair.truth], whole.right.points.xy[:10])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("key", "count", "first_pair"),
+    [
+        ("cars", 30, ((105, 49), 19, ((349, 400), (400, 278)), (153, 231), -0.320160825)),
+        ("motorbikes", 20, ((127, 111), 46, ((400, 300), (400, 300)), (130, 193), 1.00440011)),
+    ],
+)
+def test_photographs_hold_what_is_known_of_them(data_dir, key, count, first_pair):
+    dataset = DATASETS[key]
+    assert dataset.available() and dataset.count == count
+    richest = np.zeros(2, int)
+    for number in range(1, count + 1):
+        pair = photos.everything(key, number)
+        inliers = int(pair.has_partner.sum())
+        assert_array_equal(pair.truth[:inliers], np.arange(inliers))
+        assert (pair.truth[inliers:] == -1).all() and 15 <= inliers <= 52
+        richest = np.maximum(richest, np.array(pair.shape) - inliers)
+    assert tuple(richest) == photos.MOST_OUTLIERS[key]
+    whole, shown = photos.everything(key, 1), dataset.load(number=1, seed=-1)
+    shape, inliers, sizes, spot, normal = first_pair  # spot and normal of the first left point
+    assert whole.shape == shape and shown.shape == (inliers, inliers)
+    assert (shown.left.image.size, shown.right.image.size) == sizes
+    assert_array_equal(shown.left.points.xy[0], spot)
+    assert np.tan(shown.left.points.angle[0]) == pytest.approx(np.tan(normal + np.pi / 2))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("key", ["cars", "motorbikes"])
+def test_contour_points_lie_on_contours_and_their_angle_along_them(data_dir, key):
+    """Rows and columns the other way round, or the normal for the tangent, would put this near or below zero."""
+    along, inside = [], []
+    for number in range(1, DATASETS[key].count + 1):
+        whole = photos.everything(key, number)
+        for image, view in zip(photos.photographs(key, number), (whole.left, whole.right), strict=True):
+            grey = cv2.GaussianBlur(cv2.cvtColor(image.rgb, cv2.COLOR_RGB2GRAY), (0, 0), 1.5)
+            x, y = view.points.xy.astype(int).T
+            inside.append(((view.points.xy >= 0) & (view.points.xy < image.size)).all())
+            gx, gy = (cv2.Sobel(grey, cv2.CV_64F, *axis)[y, x] for axis in ((1, 0), (0, 1)))
+            steep = np.hypot(gx, gy) > np.median(np.hypot(gx, gy))
+            along.append(-np.cos(2 * (view.points.angle - np.arctan2(gy, gx)))[steep].mean())
+    assert all(inside)
+    assert np.mean(along) > 0.8
+
+
+@pytest.mark.data
+def test_outliers_of_photographs_are_seeded_and_limited(data_dir):
+    cars = DATASETS["cars"]
+    pair = cars.load(number=3, outliers=12, left_outliers=4, seed=1)
+    assert pair.shape == (42 + 4, 42 + 12) and pair.has_partner.sum() == 42
+    same(pair, cars.load(number=3, outliers=12, left_outliers=4, seed=1))
+    other = cars.load(number=3, outliers=12, left_outliers=4, seed=2)
+    assert not np.array_equal(np.sort(other.right.points.xy, axis=0), np.sort(pair.right.points.xy, axis=0))
+    with pytest.raises(ValueError, match="Cars, pair 17 has 10 of its own"):
+        cars.load(number=17, outliers=11)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("key", DATASETS)
+def test_points_alone_load_fast(data_dir, key):
+    DATASETS[key].load(images=False)
+    times = []
+    for _ in range(20):
+        start = time.process_time()
+        DATASETS[key].load(images=False)
+        times.append(time.process_time() - start)
+    assert min(times) < 0.005
+
+
+@pytest.mark.data
+def test_the_registry_of_files_is_that_of_the_real_data(data_dir):
+    assert len(download.sources()) == 2 * (111 + 101) + 30 + 20
+    for source in download.sources()[::9]:
+        assert source.matches(data_dir / source.file), source.file
+        assert source.url.startswith("https://") and source.url.endswith(source.file.rsplit("/", 1)[1])
+
+
+# The downloader ------------------------------------------------------------------------------------------------------
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    asked: list[str]
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        super().do_GET()
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    """A server on this computer, its folder, and the list of what it was asked for."""
+    folder, asked = tmp_path / "mirror", []
+    folder.mkdir()
+    handler = functools.partial(type("Handler", (Quiet,), {"asked": asked}), directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", folder, asked
+        server.shutdown()
+
+
+def offered(address: str, folder: Path, file: str, content: bytes, promised: bytes | None = None) -> Source:
+    """A file on the mirror; ``promised`` is what the registry says it is."""
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_bytes(content)
+    right = content if promised is None else promised
+    return Source(file, len(right), hashlib.sha256(right).hexdigest(), f"{address}/{file}")
+
+
+def test_files_arrive_whole_once_and_in_their_place(mirror, tmp_path):
+    address, folder, asked = mirror
+    files = [offered(address, folder, f"set/labels/f{i}", bytes([i]) * (100 * i + 1)) for i in range(12)]
+    steps = []
+    cache = download.fetch(files, tmp_path / "cache", lambda *step: steps.append(step))
+    assert all(source.matches(cache / source.file) for source in files)
+    assert sorted(path.name for path in (cache / "set/labels").iterdir()) == sorted(f"f{i}" for i in range(12))
+    total = sum(source.bytes for source in files)
+    assert [done for done, _, _ in steps] == sorted(done for done, _, _ in steps)
+    assert steps[-1][:2] == (total, total) and {name for _, _, name in steps} == {s.file for s in files}
+    asked.clear()
+    (cache / files[3].file).unlink()
+    (cache / files[5].file).write_bytes(b"spoilt")
+    download.fetch(files, cache)
+    assert sorted(asked) == ["/set/labels/f3", "/set/labels/f5"], "only what is missing or spoilt is fetched again"
+    assert all(source.matches(cache / source.file) for source in files)
+
+
+@pytest.mark.data
+def test_real_files_come_through(mirror, tmp_path, data_dir):
+    address, folder, _ = mirror
+    wanted = [s for s in download.sources() if s.file in ("hotel/labels/hotel1.txt", "cars/pair_30.mat")]
+    local = [offered(address, folder, s.file, (data_dir / s.file).read_bytes()) for s in wanted]
+    assert [(s.bytes, s.sha256) for s in local] == [(s.bytes, s.sha256) for s in wanted]
+    cache = download.fetch(local, tmp_path / "cache")
+    assert all(s.matches(cache / s.file) for s in wanted)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"right conte", r"sent only 11 of 13 bytes"),
+        (b"right content and more", r"sent more than 13 of 13 bytes"),
+        (b"wrong content", r"sent another file than expected \(SHA-256 \w{12}… instead of \w{12}…\)"),
+    ],
+)
+def test_what_is_not_the_file_is_refused(mirror, tmp_path, content, complaint):
+    address, folder, _ = mirror
+    source = offered(address, folder, "set/file", content, promised=b"right content")
+    with pytest.raises(DownloadError, match=complaint) as caught:
+        download.fetch([source], tmp_path / "cache")
+    assert source.url in str(caught.value) and "ADGM_DATA_DIR" in str(caught.value)
+    assert not list((tmp_path / "cache").rglob("*.*")) and not (tmp_path / "cache/set/file").exists()
+
+
+def test_a_missing_page_and_a_dead_server_are_told_plainly(mirror, tmp_path):
+    address, folder, _ = mirror
+    there = offered(address, folder, "set/good", b"good")
+    gone = Source("set/gone", 4, "0" * 64, f"{address}/set/gone")
+    with pytest.raises(DownloadError, match=r"answered 404 .* for http://127\.0\.0\.1:\d+/set/gone"):
+        download.fetch([there, gone], tmp_path / "cache", workers=1)
+    assert there.matches(tmp_path / "cache/set/good"), (
+        "what came before stays, so that the next call goes on from there"
+    )
+    dead = Source("set/file", 4, "0" * 64, "http://127.0.0.1:9/set/file")
+    with pytest.raises(DownloadError, match=r"http://127\.0\.0\.1:9/set/file could not be reached .* online\?"):
+        download.fetch([dead], tmp_path / "cache")
+
+
+def test_a_caller_can_stop_a_download(mirror, tmp_path):
+    address, folder, asked = mirror
+    files = [offered(address, folder, f"set/{i}", b"x") for i in range(60)]
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        download.fetch(files, tmp_path / "cache", stop, workers=1)
+    assert len(asked) < 60
+
+
+def test_a_place_that_cannot_be_written_is_told_plainly(mirror, tmp_path):
+    address, folder, _ = mirror
+    (tmp_path / "cache").write_text("a file, not a folder")
+    with pytest.raises(DownloadError, match="could not be written to"):
+        download.fetch([offered(address, folder, "set/file", b"x")], tmp_path / "cache")
+
+
+def test_data_is_looked_for_in_the_users_folder_then_in_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("ADGM_DATA_DIR", str(tmp_path / "mine"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    assert download.cache_dir() == tmp_path / "caches" / "adgm"
+    with pytest.raises(MissingData, match=r"cars/pair_1\.mat is not on this computer\. Download the data set 'cars'"):
+        download.find("cars/pair_1.mat")
+    for folder in (download.cache_dir(), tmp_path / "mine"):
+        (folder / "cars").mkdir(parents=True)
+        (folder / "cars/pair_1.mat").write_bytes(b"")
+        assert download.find("cars/pair_1.mat") == folder / "cars/pair_1.mat"
+    assert not DATASETS["cars"].available()
+    with pytest.raises(ValueError, match="those are cars, hotel, house, motorbikes"):
+        download.sources_of("turntable")
+
+
+@pytest.mark.parametrize("key", REAL)
+def test_without_the_files_a_real_set_says_what_to_do(key, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("ADGM_DATA_DIR", raising=False)
+    assert not DATASETS[key].available()
+    last = {"left": DATASETS[key].count - 2} if key in ("house", "hotel") else {"number": DATASETS[key].count - 1}
+    for module_cache in (photos.everything, photos.photographs):
+        module_cache.cache_clear()
+    sequences.frame_points.cache_clear()
+    with pytest.raises(MissingData, match=f"Download the data set '{key}', or set ADGM_DATA_DIR"):
+        DATASETS[key].load(images=False, **last)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a MATLAB file at all", b"\0" * 200])
+def test_a_spoilt_data_file_is_told_plainly(content, monkeypatch, tmp_path):
+    monkeypatch.setenv("ADGM_DATA_DIR", str(tmp_path))
+    photos.everything.cache_clear()
+    (tmp_path / "cars").mkdir()
+    (tmp_path / "cars/pair_2.mat").write_bytes(content)
+    with pytest.raises(ValueError, match=r"pair_2\.mat"):
+        DATASETS["cars"].load(number=2, images=False)
