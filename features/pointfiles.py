@@ -23,6 +23,7 @@ from features.keypoints import Keypoints
 
 MAX_BYTES = 20_000_000
 MAX_UNPACKED = 64_000_000
+MOST_UNPACKED = f"at most {MAX_UNPACKED / 1e6:.0f} MB are accepted"
 MAX_POINTS = 100_000
 FARTHEST = 1e7  # pixels; a coordinate beyond this is a mistake, and its square would drown all others
 COLUMNS = ("angle", "size", "strength")  # what a point may carry besides x, y and its label
@@ -117,8 +118,7 @@ def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
 
     The first such line decides which; lines before it that start with # are comments.
     """
-    mark: str | None = None
-    begun = False
+    mark, begun = None, False
     for number, line in enumerate(io.StringIO(_text(data), newline=None), 1):
         if not line.strip() or (not begun and line.lstrip().startswith("#")):
             continue
@@ -229,9 +229,7 @@ def _npz(data: bytes) -> Arrays:
             members = list(_limited(archive.infolist(), 100))
             total = sum(member.file_size for member in members)
             if total > MAX_UNPACKED:
-                raise PointFileError(
-                    f"unpacked, it would have {total / 1e6:.0f} MB; at most {MAX_UNPACKED / 1e6:.0f} MB are accepted."
-                )
+                raise PointFileError(f"unpacked, it would have {total / 1e6:.0f} MB; {MOST_UNPACKED}.")
             return {m.filename.removesuffix(".npy"): _npy(archive.open(m).read(m.file_size)) for m in members}
     except PointFileError:
         raise
@@ -270,9 +268,7 @@ def _matlab(data: bytes) -> Arrays:
         except (ValueError, zlib.error, struct.error) as error:
             raise PointFileError("this MATLAB file is damaged or incomplete.") from error
         if room < 0:
-            raise PointFileError(
-                f"unpacked, this MATLAB file is too large; at most {MAX_UNPACKED / 1e6:.0f} MB are accepted."
-            )
+            raise PointFileError(f"unpacked, this MATLAB file is too large; {MOST_UNPACKED}.")
     return arrays
 
 
