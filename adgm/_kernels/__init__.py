@@ -5,6 +5,7 @@ Callers validate; the kernels only compute. Compiled code is cached on disk, so 
 
 from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, admm
 from adgm._kernels.affinity import add_tree, balance, open_pair, pool_rows, pool_sparse, pool_symmetric
+from adgm._kernels.bound import Assigned, Costs, Labels, assign, descend, probe, settle, sweep
 from adgm._kernels.contraction import add_columns, contract, list_supports
 from adgm._kernels.projection import project
 from adgm._kernels.trees import grow_tree
@@ -30,24 +31,32 @@ __all__ = [
     "MISSING",
     "RAN",
     "SIMPLEX",
+    "Assigned",
     "Columns",
+    "Costs",
     "Fibers",
     "FloatArray",
     "Groups",
     "IndexArray",
+    "Labels",
     "LongArray",
     "Tables",
     "add_columns",
     "add_tree",
     "admm",
+    "assign",
     "balance",
     "compiled",
     "contract",
+    "descend",
     "grow_tree",
     "list_supports",
     "open_pair",
     "pool_rows",
     "pool_sparse",
     "pool_symmetric",
+    "probe",
     "project",
+    "settle",
+    "sweep",
 ]
