@@ -1,0 +1,313 @@
+"""Jobs: exact stepping, pausing and stopping; thinning; the heartbeat; the queue; the same result as `adgm.solve`."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from numpy.testing import assert_array_equal
+from problems import mixed, planted
+
+from adgm import ADGM, State, solve
+from ui.job import ACTIVE, Frame, Frames, Job, JobPool, Thinned
+
+NO_PROBLEM = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CounterState(State):
+    rho: float = 1.0
+    residual: float = 1.0
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A method that counts: iteration k takes `pause` seconds and leaves x = (k, 0, 1)."""
+
+    pause: float = 0.001
+    max_iter: int = 10**9
+    fault: Exception | None = None
+
+    def init(self, problem) -> CounterState:
+        return CounterState(iteration=0, x=np.array([0.0, 0.0, 1.0]))
+
+    def step(self, problem, state: CounterState, n: int = 1) -> CounterState:
+        n = min(n, self.max_iter - state.iteration)
+        time.sleep(n * self.pause)
+        if self.fault is not None:
+            raise self.fault
+        last = state.iteration + n
+        numbers = np.arange(state.iteration + 1.0, last + 1)
+        rho = np.full(n, state.rho)
+        trace = {"residual": 1 / numbers, "rho": rho}
+        return replace(state, iteration=last, x=np.array([last, 0.0, 1.0]), residual=1 / last, trace=trace)
+
+    def done(self, state: CounterState) -> bool:
+        return state.iteration >= self.max_iter
+
+
+def counting(**options) -> Job:
+    method = Counter(**{name: options.pop(name) for name in ("pause", "max_iter", "fault") if name in options})
+    options.setdefault("pool", JobPool(running=4))
+    return Job(method, NO_PROBLEM, rounding=lambda problem, x: (x > 0, -float(x[0])), **options)  # type: ignore[arg-type]
+
+
+def eventually(condition, seconds: float = 5.0):
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        if condition():
+            return
+        time.sleep(0.005)
+    raise AssertionError("did not happen in time")
+
+
+@pytest.fixture
+def run():
+    """Start jobs that are stopped at the end of the test."""
+    jobs: list[Job] = []
+
+    def start(**options) -> Job:
+        jobs.append(counting(**options).start())
+        return jobs[-1]
+
+    yield start
+    for job in jobs:
+        job.stop()
+    assert all(not job.wait(5).active for job in jobs)
+
+
+def test_pause_holds_the_iteration_step_adds_exactly_and_resume_goes_on(run):
+    job = run()
+    eventually(lambda: job.snapshot().iteration > 5)
+    job.pause()
+    eventually(lambda: job.snapshot().status == "paused")
+    held = job.snapshot().iteration
+    time.sleep(0.2)
+    assert job.snapshot().iteration == held
+    job.step()
+    eventually(lambda: job.snapshot().iteration == held + 1)
+    job.step(300)
+    job.step(2)
+    eventually(lambda: job.snapshot().iteration == held + 303)
+    time.sleep(0.1)
+    assert (job.snapshot().status, job.snapshot().iteration) == ("paused", held + 303)
+    job.resume()
+    eventually(lambda: job.snapshot().iteration > held + 310)
+
+
+def test_a_step_while_running_pauses_after_it(run):
+    job = run()
+    eventually(lambda: job.snapshot().iteration > 200)
+    job.step(3)
+    eventually(lambda: job.snapshot().status == "paused")
+    steps = job.snapshot().iteration
+    frames = job.frames()
+    assert frames[-1].iteration == steps and frames[-1].iteration - frames[-2].iteration <= 3
+
+
+def test_a_job_may_begin_paused_and_shows_its_start(run):
+    job = run(paused=True)
+    eventually(lambda: job.snapshot().status == "paused")
+    assert job.snapshot().iteration == 0
+    assert_array_equal(job.snapshot().frame.x, [0, 0, 1])
+
+
+def test_stop_answers_at_once_and_keeps_what_was_found(run):
+    job = run()
+    eventually(lambda: job.snapshot().iteration > 50)
+    began = time.monotonic()
+    job.stop()
+    end = job.wait(2)
+    assert time.monotonic() - began < 0.5
+    assert end.status == "stopped" and end.best_energy == -end.iteration
+    assert job.result().status == "stopped"
+
+
+def test_snapshots_come_ten_times_a_second_whatever_an_iteration_takes(run):
+    for pause in (0.00005, 0.004):
+        job = run(pause=pause)
+        eventually(lambda job=job: job.snapshot().elapsed > 1.0)
+        seen = set()
+        ends = time.monotonic() + 1.0
+        while time.monotonic() < ends:
+            seen.add(job.snapshot().iteration)
+            time.sleep(0.005)
+        job.stop()
+        assert 4 <= len(seen) <= 16
+
+
+def test_elapsed_counts_computing_only_and_the_time_limit_ends_it(run):
+    job = run(time_limit=0.3)
+    eventually(lambda: job.snapshot().elapsed > 0.1)
+    job.pause()
+    eventually(lambda: job.snapshot().status == "paused")
+    held = job.snapshot().elapsed
+    time.sleep(0.4)
+    assert job.snapshot().elapsed == held
+    job.resume()
+    end = job.wait(3)
+    assert end.status == "time limit"
+    assert 0.3 <= end.elapsed < 0.6 and end.remaining == 0
+
+
+def test_an_unwatched_job_ends_by_itself_even_when_paused(run):
+    for paused in (False, True):
+        job = run(patience=0.3, paused=paused)
+        for _ in range(6):
+            time.sleep(0.1)
+            job.touch()
+        assert job.snapshot().active
+        assert job.wait(2).status == "abandoned"
+
+
+def test_rho_and_options_can_be_changed_on_the_way(run):
+    job = run()
+    eventually(lambda: job.snapshot().iteration > 10)
+    job.change(rho=4.0)
+    eventually(lambda: job.snapshot().frame.rho == 4.0)
+    (mark,) = job.snapshot().marks
+    assert mark.rho == 4.0 and mark.iteration > 10
+    history = job.snapshot().history
+    assert set(history["rho"][history["iteration"] < mark.iteration]) == {1.0}
+    job.change(max_iter=job.snapshot().iteration + 400)
+    assert job.wait(5).status == "iteration limit"
+    with pytest.raises(ValueError, match="positive"):
+        job.change(rho=-1.0)
+    with pytest.raises(ValueError, match="no option 'speed'"):
+        job.change(speed=3)
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (ValueError("The costs hold a NaN."), "The costs hold a NaN."),
+        (MemoryError(), "There is not enough memory for this problem."),
+        (KeyError("inner"), "The solver stopped unexpectedly (KeyError: 'inner')."),
+    ],
+)
+def test_a_failure_is_a_sentence(run, fault, sentence):
+    end = run(fault=fault).wait(3)
+    assert (end.status, end.error) == ("failed", sentence)
+    assert "Traceback" not in end.error
+
+
+def test_a_full_pool_queues_in_order_and_a_pause_gives_the_place_away(run):
+    pool = JobPool(running=1, waiting=2)
+    first, second, third = (run(pool=pool) for _ in range(3))
+    eventually(lambda: first.snapshot().iteration > 5)
+    assert [job.snapshot().position for job in (first, second, third)] == [0, 1, 2]
+    assert second.snapshot().iteration == 0
+    with pytest.raises(ValueError, match="2 runs are already waiting"):
+        counting(pool=pool).start()
+    first.pause()
+    eventually(lambda: second.snapshot().iteration > 5)
+    assert first.snapshot().status == "paused"
+    first.resume()
+    eventually(lambda: first.snapshot().status == "waiting")
+    assert [job.snapshot().position for job in (third, first)] == [1, 2]
+    third.stop()
+    assert third.wait(2).status == "stopped"
+    second.stop()
+    held = first.snapshot().iteration
+    eventually(lambda: first.snapshot().iteration > held)
+
+
+def test_no_result_before_the_end(run):
+    job = run()
+    eventually(lambda: job.snapshot().frame is not None)
+    with pytest.raises(ValueError, match="no result yet"):
+        job.result()
+
+
+@settings(deadline=None, derandomize=True, max_examples=80)
+@given(some.lists(some.integers(0, 90), max_size=30), some.integers(4, 50))
+def test_thinned_curves_keep_the_beginning_the_end_and_an_even_spacing(lengths, limit):
+    curves, count = Thinned(limit), 0
+    for length in lengths:
+        numbers = np.arange(count, count + length, dtype=float)
+        curves.add({"iteration": numbers, "square": numbers**2})
+        count += length
+    if not count:
+        return
+    kept = curves.arrays()
+    assert len(kept["iteration"]) <= limit
+    assert kept["iteration"][0] == 0 and kept["iteration"][-1] == count - 1
+    assert_array_equal(kept["square"], kept["iteration"] ** 2)
+    assert len(set(np.diff(kept["iteration"][:-1]))) <= 1
+    assert count < limit or len(kept["iteration"]) >= limit // 2 - 1
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(some.integers(1, 400), some.integers(3, 40), some.integers(1, 4))
+def test_stored_frames_stay_within_their_number_and_size(count, limit, heavy):
+    frames = Frames(limit, most_bytes=limit * 60)
+    for k in range(count):
+        values = np.full(heavy * 3, float(k))
+        support = np.arange(heavy * 3, dtype=np.int32)
+        frames.add(Frame(k, heavy * 3, support, values, 1.0, 1.0, 0.0, values > 0, 0.0))
+    kept = frames.all()
+    assert len(kept) <= limit and sum(frame.nbytes for frame in kept[:-1]) <= max(limit * 60, 3 * kept[0].nbytes)
+    assert kept[0].iteration == 0 and kept[-1].iteration == count - 1
+    assert [frame.iteration for frame in kept] == sorted({frame.iteration for frame in kept})
+
+
+def test_a_frame_gives_back_the_whole_relaxed_assignment(run):
+    job = run(max_iter=30)
+    job.wait(5)
+    for frame in job.frames():
+        assert_array_equal(frame.x, [frame.iteration, 0, 1])
+    assert [frame.iteration for frame in job.frames()] == list(range(31))
+
+
+# ------------------------------------------------------------------ the real solver
+
+
+@pytest.mark.parametrize(
+    "method", [ADGM(max_iter=3000), ADGM(coupling="chain", rho0=0.05, warmup=60), ADGM(max_iter=3)]
+)
+@pytest.mark.parametrize("problem", [planted((10, 20))[0], mixed((4, 5), 3)], ids=["planted", "mixed"])
+def test_a_job_ends_where_solve_ends(method, problem):
+    expected = solve(problem, method)
+    job = Job(method, problem, pool=JobPool(2)).start()
+    end = job.wait(60)
+    found = job.result()
+    assert (end.status, found.status, found.iterations) == (expected.status, expected.status, expected.iterations)
+    assert found.energy == expected.energy
+    assert_array_equal(found.matching, expected.matching)
+    assert_array_equal(found.state.x, expected.state.x)
+    for name in ("residual", "rho", "energy"):
+        assert_array_equal(found.history[name], expected.history[name])
+    growth = np.flatnonzero(np.diff(expected.history["rho"]) > 0)
+    assert [mark.iteration for mark in end.marks] == [int(k) + 2 for k in growth]
+
+
+def test_stepping_and_pausing_do_not_change_the_run():
+    problem = mixed((4, 5), 2)
+    method = ADGM(rho0=0.02, max_iter=400)
+    job = Job(method, problem, pool=JobPool(2), paused=True).start()
+    for n in (1, 1, 5, 40):
+        before = job.snapshot().iteration
+        job.step(n)
+        eventually(lambda target=before + n: job.snapshot().iteration == target, 60)
+    job.resume()
+    job.wait(60)
+    expected = solve(problem, method)
+    assert_array_equal(job.result().state.x, expected.state.x)
+    assert job.result().energy == expected.energy
+
+
+def test_a_changed_rho_is_what_the_solver_goes_on_with():
+    problem = mixed((4, 5), 2)
+    job = Job(ADGM(rho0=0.02, growth=1.0, tol=0.0, max_iter=10**6), problem, pool=JobPool(2), paused=True).start()
+    job.step(10)
+    eventually(lambda: job.snapshot().iteration == 10, 60)
+    job.change(rho=0.5)
+    job.step(10)
+    eventually(lambda: job.snapshot().iteration == 20)
+    job.stop()
+    job.wait(5)
+    assert_array_equal(job.result().history["rho"], np.repeat([0.02, 0.5], 10))
+    assert [(mark.iteration, mark.rho) for mark in job.snapshot().marks] == [(11, 0.5)]
+    assert job.snapshot().status not in ACTIVE

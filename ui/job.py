@@ -1,0 +1,448 @@
+"""A solver run in a worker thread: pause, step, stop and change it, and read where it is at any time.
+
+The thread never touches Streamlit. It publishes a frozen `Snapshot` about ten times a second; a page reads the latest
+one and calls `touch`, and a run that nobody has looked at for two minutes ends by itself. A `JobPool` lets a fixed
+number of jobs compute at a time; the others wait for their turn, and a paused one gives its place away.
+"""
+
+import logging
+import math
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from time import monotonic
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adgm import Problem, Result, State
+from adgm.rounding import best_rounding
+from adgm.run import Method
+from adgm.run import Status as ResultStatus
+
+Status = Literal[
+    "waiting", "running", "paused", "converged", "iteration limit", "time limit", "stopped", "abandoned", "failed"
+]
+ACTIVE = ("waiting", "running", "paused")
+Floats = NDArray[np.float64]
+
+INTERVAL = 0.1  # seconds between two snapshots
+OVERHEAD = 0.1  # largest share of the time that goes into snapshots
+PATIENCE = 120.0  # seconds without a sign of the page
+CURVE_POINTS = 400
+HISTORY_POINTS = 20_000
+MOST_FRAMES = 200
+MOST_FRAME_BYTES = 48_000_000
+DENSE_UNTIL = 20  # every iteration up to this one is a frame; afterwards they are at least 1/20 of the run apart
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One stored iteration. Relaxed assignments are mostly zeros, so only their support is kept."""
+
+    iteration: int
+    n: int
+    support: NDArray[np.int32]
+    values: Floats
+    rho: float  # NaN where the method has none, like the residual
+    residual: float
+    energy: float
+    assignment: NDArray[np.bool_]  # x rounded
+    rounded_energy: float
+
+    @property
+    def x(self) -> Floats:
+        """The relaxed assignment, over the problem's variables."""
+        x = np.zeros(self.n)
+        x[self.support] = self.values
+        return x
+
+    @property
+    def nbytes(self) -> int:
+        return self.support.nbytes + self.values.nbytes + self.assignment.nbytes
+
+
+@dataclass(frozen=True)
+class Mark:
+    """An iteration at which ρ changed, and what it changed to."""
+
+    iteration: int
+    rho: float
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Where a job is. `history` has a column "iteration" beside what the method traces, at most 400 values long."""
+
+    status: Status
+    iteration: int = 0
+    elapsed: float = 0.0  # seconds of computing: neither waiting nor pausing counts
+    time_limit: float | None = None
+    rate: float = 0.0  # iterations per second, lately
+    history: dict[str, Floats] | None = None
+    marks: tuple[Mark, ...] = ()
+    frame: Frame | None = None  # the latest
+    best: NDArray[np.bool_] | None = None
+    best_energy: float = math.inf
+    position: int = 0  # in the queue, from 1; 0 when not waiting
+    error: str = ""
+
+    @property
+    def active(self) -> bool:
+        return self.status in ACTIVE
+
+    @property
+    def remaining(self) -> float | None:
+        return None if self.time_limit is None else max(self.time_limit - self.elapsed, 0.0)
+
+
+class Thinned:
+    """Curves over the iterations that keep their beginning: when full, every other value goes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.stride, self.count = limit, 1, 0
+        self.columns: dict[str, Floats] = {}
+        self.last: dict[str, Floats] = {}
+
+    def add(self, columns: dict[str, Floats]) -> None:
+        length = len(columns["iteration"])
+        if not length:
+            return
+        pick = slice(-self.count % self.stride, None, self.stride)
+        known, size = self.columns, len(self.columns.get("iteration", ()))
+        for name in dict.fromkeys([*known, *columns]):
+            values = np.asarray(columns.get(name, np.full(length, np.nan)), float)
+            known[name] = np.concatenate([known.get(name, np.full(size, np.nan)), values[pick]])
+            self.last[name] = values[-1:]
+        self.count += length
+        while len(self.columns["iteration"]) >= self.limit:
+            self.columns = {name: values[::2] for name, values in self.columns.items()}
+            self.stride *= 2
+
+    def arrays(self) -> dict[str, Floats]:
+        """The kept values and, at the end, the latest ones."""
+        if (self.count - 1) % self.stride == 0:
+            return dict(self.columns)
+        return {name: np.concatenate([values, self.last[name]]) for name, values in self.columns.items()}
+
+
+class Frames:
+    """Stored frames, the beginning among them, within a number and a size: when full, every other one goes."""
+
+    def __init__(self, limit: int = MOST_FRAMES, most_bytes: int = MOST_FRAME_BYTES) -> None:
+        self.limit, self.most_bytes, self.stride, self.count = limit, most_bytes, 1, 0
+        self.kept: list[Frame] = []
+        self.latest: Frame | None = None
+
+    def add(self, frame: Frame) -> None:
+        self.latest = frame
+        if self.count % self.stride == 0:
+            self.kept.append(frame)
+        self.count += 1
+        while len(self.kept) > 2 and (
+            len(self.kept) >= self.limit or sum(one.nbytes for one in self.kept) > self.most_bytes
+        ):
+            self.kept = self.kept[::2]
+            self.stride *= 2
+
+    def all(self) -> tuple[Frame, ...]:
+        ends = [self.latest] if self.latest is not None and self.latest is not self.kept[-1] else []
+        return (*self.kept, *ends)
+
+
+class JobPool:
+    """At most `running` jobs compute at the same time, at most `waiting` more queue for it."""
+
+    def __init__(self, running: int | None = None, waiting: int = 20) -> None:
+        self.running = running if running is not None else os.cpu_count() or 1
+        self.waiting = waiting
+        if self.running < 1:
+            raise ValueError(f"a pool needs room for at least 1 running job, not {self.running}")
+        self.freed = threading.Condition()
+        self.computing: list[Job] = []
+        self.queue: list[Job] = []
+
+    def admit(self, job: "Job") -> None:
+        """Take a new job into the queue, or refuse it in a sentence."""
+        with self.freed:
+            if len(self.queue) >= self.waiting:
+                raise ValueError(
+                    f"{len(self.queue)} runs are already waiting for their turn: please try again in a minute"
+                )
+            self.queue.append(job)
+
+    def enter(self, job: "Job", queueing: Callable[[], None], give_up: Callable[[], bool]) -> bool:
+        """Wait for a place to compute in; False if there is no point any more."""
+        if job in self.computing:
+            return True
+        queueing()
+        with self.freed:
+            if job not in self.queue:
+                self.queue.append(job)
+            while not give_up():
+                if self.queue[0] is job and len(self.computing) < self.running:
+                    self.queue.remove(job)
+                    self.computing.append(job)
+                    self.freed.notify_all()
+                    return True
+                self.freed.wait(0.2)
+            self.queue.remove(job)
+            return False
+
+    def leave(self, job: "Job") -> None:
+        with self.freed:
+            for members in (self.computing, self.queue):
+                if job in members:
+                    members.remove(job)
+            self.freed.notify_all()
+
+    def position(self, job: "Job") -> int:
+        with self.freed:
+            return self.queue.index(job) + 1 if job in self.queue else 0
+
+
+POOL = JobPool()
+
+
+class Job:
+    """One run of a method on a problem. All methods may be called from any thread."""
+
+    def __init__(
+        self,
+        method: Method[Any],
+        problem: Problem,
+        *,
+        time_limit: float | None = None,
+        patience: float = PATIENCE,
+        paused: bool = False,
+        pool: JobPool = POOL,
+        rounding: Callable[[Problem, Floats], tuple[NDArray[np.bool_], float]] = best_rounding,
+    ) -> None:
+        if time_limit is not None and not time_limit > 0:
+            raise ValueError(f"the time limit must be a positive number of seconds, not {time_limit}")
+        self.method, self.problem, self.time_limit, self.patience = method, problem, time_limit, patience
+        self._pool, self._rounding = pool, rounding
+        self._changed = threading.Condition()
+        self._paused, self._steps, self._stopping = paused, 0, False
+        self._changes: list[Callable[[Any], Any]] = []
+        self._touched = monotonic()
+        self._state: Any = None
+        self._elapsed, self._rate, self._every = 0.0, 0.0, 1
+        self._began: float | None = None  # when the iterations under way began
+        self._rho = math.nan
+        self._marks: list[Mark] = []
+        self._curves, self._history, self._frames = Thinned(CURVE_POINTS), Thinned(HISTORY_POINTS), Frames()
+        self._snapshot = Snapshot("waiting", time_limit=time_limit)
+        self._thread = threading.Thread(target=self._run, name="solver", daemon=True)
+
+    # ------------------------------------------------------------------ what a page asks and says
+
+    def start(self) -> "Job":
+        """Queue for a place and run; refused in a sentence when too many wait already."""
+        self._pool.admit(self)
+        self._thread.start()
+        return self
+
+    def touch(self) -> None:
+        """Somebody is watching: the job stays alive."""
+        self._touched = monotonic()
+
+    def snapshot(self) -> Snapshot:
+        with self._changed:
+            snapshot, began = self._snapshot, self._began
+        if snapshot.status == "waiting":
+            return replace(snapshot, position=self._pool.position(self))
+        if snapshot.status == "running" and began is not None:
+            return replace(snapshot, elapsed=snapshot.elapsed + monotonic() - began)
+        return snapshot
+
+    def frames(self) -> tuple[Frame, ...]:
+        """Stored iterations to scrub through: the first, the latest, and some between."""
+        with self._changed:
+            return self._frames.all()
+
+    def pause(self) -> None:
+        self._tell(paused=True, steps=0)
+
+    def resume(self) -> None:
+        self._tell(paused=False, steps=0)
+
+    def step(self, n: int = 1) -> None:
+        """Exactly n iterations further (fewer if the run ends), then pause."""
+        if n < 1:
+            raise ValueError(f"a run goes on by 1 iteration or more, not by {n}")
+        with self._changed:
+            self._tell(paused=True, steps=n + (self._steps if self._paused else 0))
+
+    def stop(self) -> None:
+        self._tell(stopping=True)
+
+    def change(self, *, rho: float | None = None, **options: Any) -> None:
+        """Go on with another ρ, or with other options of the method, from the next iteration on."""
+        if options:
+            known = {field.name for field in fields(self.method)}  # type: ignore[arg-type]
+            unknown = [name for name in options if name not in known]
+            if unknown:
+                raise ValueError(f"{type(self.method).__name__} has no option {unknown[0]!r} to change")
+            self.method = replace(self.method, **options)  # type: ignore[type-var]
+        if rho is not None:
+            if not (rho > 0 and math.isfinite(rho)):
+                raise ValueError(f"ρ must be a positive number, not {rho}")
+            with self._changed:
+                if self._state is not None and not hasattr(self._state, "rho"):
+                    raise ValueError(f"{type(self.method).__name__} has no ρ to change")
+                self._changes.append(lambda state: _with_rho(state, rho))
+        self.touch()
+
+    def wait(self, timeout: float | None = None) -> Snapshot:
+        """Block until the thread has ended: for scripts and tests, not for pages."""
+        self._thread.join(timeout)
+        return self.snapshot()
+
+    def result(self) -> Result[Any]:
+        """What `adgm.solve` would have returned, once the job has ended with a matching."""
+        with self._changed:
+            end, state, history = self._snapshot, self._state, self._history.arrays()
+        if end.active or end.best is None or state is None:
+            raise ValueError(f"there is no result yet: the run is {end.status} at iteration {end.iteration}")
+        status = cast(ResultStatus, end.status if end.status in get_args(ResultStatus) else "stopped")
+        return Result(self.problem, end.best, end.best_energy, status, end.iteration, end.elapsed, history, state)
+
+    def _tell(self, *, paused: bool | None = None, steps: int | None = None, stopping: bool = False) -> None:
+        self.touch()
+        with self._changed:
+            self._paused = self._paused if paused is None else paused
+            self._steps = self._steps if steps is None else steps
+            self._stopping = self._stopping or stopping
+            self._changed.notify_all()
+
+    # ------------------------------------------------------------------ the worker thread
+
+    def _run(self) -> None:
+        try:
+            status, error = self._work(), ""
+        except ValueError as problem:
+            status, error = "failed", str(problem)
+        except MemoryError:
+            status, error = "failed", "There is not enough memory for this problem."
+        except Exception as fault:  # a page must show a sentence whatever happens in here
+            log.exception("a solver run failed")
+            status, error = "failed", f"The solver stopped unexpectedly ({type(fault).__name__}: {fault})."
+        self._pool.leave(self)
+        with self._changed:
+            self._snapshot = replace(self._snapshot, status=status, error=error, elapsed=self._elapsed)
+            self._changed.notify_all()
+
+    def _work(self) -> Status:
+        """Iterate until there is a reason to end, and say which."""
+        while not self._over():
+            if self._idle():
+                self._pool.leave(self)
+                self._set_status("paused")
+                with self._changed:
+                    while self._idle() and not self._over():
+                        self._changed.wait(min(1.0, self.patience / 4))
+            elif self._pool.enter(self, lambda: self._set_status("waiting"), lambda: self._over() or self._idle()):
+                self._set_status("running")
+                self._advance()
+                if self.method.done(self._state):
+                    return "converged" if self._state.converged else "iteration limit"
+                if self.time_limit is not None and self._elapsed >= self.time_limit:
+                    return "time limit"
+        return "stopped" if self._stopping else "abandoned"
+
+    def _over(self) -> bool:
+        return self._stopping or monotonic() - self._touched > self.patience
+
+    def _idle(self) -> bool:
+        # A job that was paused before it began still shows its start.
+        return self._paused and self._steps == 0 and self._state is not None
+
+    def _set_status(self, status: Status) -> None:
+        with self._changed:
+            if self._snapshot.status != status:
+                self._snapshot = replace(self._snapshot, status=status)
+
+    def _advance(self) -> None:
+        """As many iterations as fill the time until the next snapshot, or as were asked for; at first the start."""
+        with self._changed:
+            stepping, before = self._paused, self._state
+            asked = min(self._steps, self._every) if stepping else self._every
+            changes, self._changes = (self._changes, []) if before is not None and asked else ([], self._changes)
+            began = self._began = monotonic()
+        state = self.method.init(self.problem) if before is None else before
+        for change in changes:
+            state = change(state)
+        if before is not None and asked:
+            state = self.method.step(self.problem, state, asked)
+        spent = monotonic() - began
+        ran = state.iteration - (before.iteration if before is not None else 0)
+        if ran or before is None:
+            self._publish(state, spent)
+        total = monotonic() - began
+        with self._changed:
+            self._began = None
+            self._elapsed += total - spent
+            if stepping and self._paused:
+                self._steps = max(self._steps - ran, 0)
+        if ran:
+            self._adapt(spent / ran, total - spent)
+            self._rate = 0.7 * (self._rate or ran / total) + 0.3 * ran / total
+
+    def _adapt(self, each: float, overhead: float) -> None:
+        interval = max(INTERVAL, overhead / OVERHEAD)
+        dense = self._state.iteration // DENSE_UNTIL
+        self._every = max(1, min(int(interval / max(each, 1e-7)), 2 * self._every, dense))
+
+    def _publish(self, state: State, spent: float) -> None:
+        """Store what the state tells and make it the snapshot."""
+        assignment, rounded_energy = self._rounding(self.problem, state.x)
+        support = np.flatnonzero(state.x).astype(np.int32)
+        rho = float(getattr(state, "rho", math.nan))
+        residual = float(getattr(state, "residual", math.nan))
+        frame = Frame(
+            state.iteration, len(state.x), support, state.x[support], rho, residual, state.energy, assignment,
+            rounded_energy,
+        )  # fmt: skip
+        # As adgm.solve: the method's own best, unless it has none yet or the run ends before it is done.
+        best, best_energy = state.best, state.best_energy
+        if best is None or (rounded_energy < best_energy and not self.method.done(state)):
+            best, best_energy = assignment, rounded_energy
+        with self._changed:
+            self._state = state
+            self._record(state, spent)
+            self._frames.add(frame)
+            self._elapsed += spent
+            self._snapshot = replace(
+                self._snapshot,
+                iteration=state.iteration,
+                elapsed=self._elapsed,
+                rate=self._rate,
+                history=self._curves.arrays(),
+                marks=tuple(self._marks),
+                frame=frame,
+                best=best,
+                best_energy=best_energy,
+            )
+
+    def _record(self, state: State, spent: float) -> None:
+        length = len(next(iter(state.trace.values()), ()))
+        iterations = np.arange(state.iteration - length + 1, state.iteration + 1, dtype=float)
+        seconds = self._elapsed + spent * np.arange(1, length + 1) / max(length, 1)
+        columns = {"iteration": iterations, "seconds": seconds, **state.trace}
+        self._curves.add(columns)
+        self._history.add(columns)
+        rho = np.append(self._rho, state.trace.get("rho", ()))
+        for k in np.flatnonzero((rho[1:] != rho[:-1]) & np.isfinite(rho[:-1])):
+            self._marks.append(Mark(int(iterations[k]), float(rho[k + 1])))
+        self._rho = float(rho[-1] if len(rho) > 1 else getattr(state, "rho", math.nan))
+
+
+def _with_rho(state: Any, rho: float) -> Any:
+    """The state with another ρ, whose schedule begins anew."""
+    fresh = {name: 0 for name in ("at_rho", "stalled") if hasattr(state, name)}
+    return replace(state, rho=rho, **fresh)
