@@ -11,8 +11,8 @@ from scipy.io import loadmat
 
 from features.datasets.download import available, find
 from features.images import Image, from_array
-from features.keypoints import Keypoints
 from features.pairs import Dataset, Pair, Parameter, View, seed_parameter
+from features.pointfiles import contour_features
 
 PAIRS = {"cars": 30, "motorbikes": 20}
 LABELS = {"cars": "Cars", "motorbikes": "Motorbikes"}
@@ -29,27 +29,12 @@ def _read(path: Path, *names: str) -> dict[str, Any]:
     return content
 
 
-def _contour_points(features: np.ndarray) -> Keypoints:
-    """The geometry in a table of contour features.
-
-    Columns 1 and 2 are MATLAB's row and column, counted from 1: laid on the photographs that way, and only that way,
-    the points are on their contours. Column 9 is the direction of the contour's normal in image axes; the tangent is
-    a right angle further on.
-    """
-    tangent = features[:, 8] + np.pi / 2
-    xy = features[:, 1::-1] - 1.0
-    angle = np.arctan2(np.sin(tangent), np.cos(tangent))
-    for values in (xy, angle):
-        values.setflags(write=False)  # shared by every pair made from this file
-    return Keypoints(xy=xy, angle=angle, size=None, strength=None, labels=None)
-
-
 @lru_cache(maxsize=sum(PAIRS.values()))
 def everything(key: str, number: int) -> Pair:
     """All points of a pair, without images: first the inliers, one to one, then the outliers of both sides."""
     path = find(f"{key}/pair_{number}.mat")
     content = _read(path, "features1", "features2", "gTruth")
-    left, right = (_contour_points(content[name]) for name in ("features1", "features2"))
+    left, right = (contour_features(content[name]) for name in ("features1", "features2"))
     inliers = content["gTruth"].astype(np.int64).ravel() - 1
     truth = np.concatenate([inliers, np.full(len(left) - len(inliers), -1)])
     return Pair(View(None, left), View(None, right), truth, f"{LABELS[key]}, pair {number}")
