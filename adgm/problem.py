@@ -158,7 +158,7 @@ class Formula:
         forth = self.evaluate(self.left[i1, j1], self.right[i2, j2])
         back = self.evaluate(self.left[j1, i1], self.right[j2, i2])
         usable = np.isfinite(forth) & np.isfinite(back)  # what is not is reported when a column needs it
-        difference = np.where(usable, np.abs(forth - back), 0.0)
+        difference = np.abs(np.where(usable, forth, 0.0) - np.where(usable, back, 0.0))
         if difference.max() > 1e-9 * np.abs(forth[usable]).max(initial=0.0):
             k = int(np.argmax(difference))
             raise ValueError(
