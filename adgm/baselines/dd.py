@@ -1,0 +1,189 @@
+"""Dual decomposition with branch and bound: a matching, a lower bound that grows, and often a proof that they meet.
+
+The problem is decomposed into one assignment problem per candidate pair, tied by the pairwise costs that two of them
+share; a dual ascent moves these costs about (P. Hahn and T. Grant, Lower bounds for the quadratic assignment problem
+based upon a dual formulation, Operations Research 46, 1998). It stands in for the rival DD of the paper (Torresani,
+Kolmogorov and Rother, PAMI 2013), which has other subproblems and the same aim. Candidates and pairs of candidates
+whose reduced cost exceeds the gap are ruled out on the way, and a gap that remains is searched by branch and bound.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from adgm._relaxation import Node, Root
+from adgm.problem import Problem
+from adgm.rounding import Assignment
+from adgm.run import State, solve
+
+TOLERANCE = 1e-7  # a matching is called optimal if none is better by more than this share of its energy
+PATIENCE = 10  # a node is split when this many sweeps …
+PROGRESS = 0.1  # … close less than this share of its gap
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DDState(State):
+    """The search tree's open ends and what is proved so far."""
+
+    root: Root
+    current: Node | None  # the node being swept
+    waiting: tuple[Node, ...] = ()
+    lower: float = -np.inf  # no matching costs less
+    floor: float = np.inf  # the least that is left in nodes closed without reaching the best matching
+    nodes: int = 1
+    proved: bool = False
+    stuck: bool = False  # a gap remains, and splitting is not allowed any further
+
+    @property
+    def gap(self) -> float:
+        """How far the best matching may be from optimal, as a share; 0 when proved optimal."""
+        return relative_gap(self.best_energy, self.lower, self.root.scale)
+
+    @property
+    def answer(self) -> str:
+        return verdict(self.gap)
+
+
+def tolerance(energy: float, scale: float) -> float:
+    return TOLERANCE * max(abs(energy), 1e-6 * scale)
+
+
+def relative_gap(energy: float, lower: float, scale: float) -> float:
+    """(energy − lower) / the larger magnitude of both; 0 within the tolerance, infinite without a bound."""
+    if not (np.isfinite(energy) and np.isfinite(lower)):
+        return np.inf
+    if energy - lower <= 1.01 * tolerance(energy, scale):
+        return 0.0
+    return (energy - lower) / max(abs(energy), abs(lower))
+
+
+def verdict(gap: float) -> str:
+    """The answer in words."""
+    if gap == 0.0:
+        return "proved optimal"
+    return f"gap {100 * gap:.2g} %" if np.isfinite(gap) else "no bound yet"
+
+
+@dataclass(frozen=True)
+class DD:
+    """Dual decomposition with branch and bound; an iteration is one sweep over all candidates of a node.
+
+    max_iter, max_nodes: when to give up; max_nodes = 0 never splits, and ends when the bound hardly grows.
+    take: how much of a shared cost a candidate claims from its counterpart when it is visited.
+    probe_every: every so many sweeps each candidate is tried on its own, to rule it out.
+    start: "own" builds matchings from the reduced costs alone, "adgm" begins with ADGM's.
+    """
+
+    max_iter: int = 100_000
+    max_nodes: int = 100_000
+    take: float = 0.7
+    probe_every: int = 4
+    start: Literal["own", "adgm"] = "own"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, low in (("max_iter", 1), ("max_nodes", 0), ("probe_every", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= low):
+                raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+        if not (isinstance(self.take, int | float) and 0 < self.take <= 1):
+            raise ValueError(f"take must be a number above 0 and at most 1, got {self.take!r}")
+        if self.start not in ("own", "adgm"):
+            raise ValueError(f"start must be 'own' or 'adgm', got {self.start!r}")
+
+    def init(self, problem: Problem) -> DDState:
+        root = Root(problem)
+        state = DDState(iteration=0, x=np.zeros(problem.n), root=root, current=root.node())
+        if self.start == "adgm":
+            found = solve(problem)
+            state = begin_with(state, found.assignment, found.energy)
+        return state
+
+    def done(self, state: DDState) -> bool:
+        return state.proved or state.stuck or state.iteration >= self.max_iter
+
+    def step(self, problem: Problem, state: DDState, n: int = 1) -> DDState:
+        """n sweeps further, fewer if the search ends."""
+        if self.done(state):
+            return state
+        state = replace(state, current=state.current and state.current.copy())
+        bounds: list[float] = []
+        energies: list[float] = []
+        while len(bounds) < n and not self.done(state):
+            state = self._sweep(problem, state)
+            bounds.append(state.lower)
+            energies.append(state.best_energy)
+        trace = {"bound": np.array(bounds), "energy": np.array(energies)}
+        return replace(state, trace=trace, converged=state.proved)
+
+    def _sweep(self, problem: Problem, state: DDState) -> DDState:
+        """One sweep of the current node, its arrays being ours to change, and what follows from it."""
+        root, node, waiting, nodes = state.root, state.current, state.waiting, state.nodes
+        floor, stuck = state.floor, False
+        assert node is not None
+        probing = len(node.gains) % self.probe_every == self.probe_every - 1
+        seed = self.seed, state.iteration
+        node, chosen = node.swept(self._limit(state), self.take, seed, probing)
+        if chosen is not None:
+            state = better(problem, state, *root.improved(chosen))
+        limit = self._limit(state)
+        if node.lower >= limit or node.rows <= 1:
+            floor = min(floor, node.lower)
+            current = None
+        elif stalled(node, limit):
+            stuck = nodes >= self.max_nodes
+            current = node if stuck else None
+            if not stuck:
+                branches = node.branches(limit)
+                waiting, nodes = (*waiting, *branches), nodes + len(branches)
+        else:
+            current = node
+        while current is None and waiting:
+            at = self._next(problem, waiting)
+            current = waiting[at].opened(limit)
+            waiting = waiting[:at] + waiting[at + 1 :]
+            if current.lower >= limit:
+                current = None
+        ends = [w.lower for w in waiting] + ([current.lower] if current else [])
+        lower = max(state.lower, min([limit, floor, *ends]))
+        return replace(
+            state,
+            iteration=state.iteration + 1,
+            current=current,
+            waiting=waiting,
+            lower=lower,
+            floor=floor,
+            nodes=nodes,
+            proved=relative_gap(state.best_energy, lower, root.scale) == 0.0,
+            stuck=stuck or current is None,
+        )
+
+    @staticmethod
+    def _limit(state: DDState) -> float:
+        """What a matching must cost less than to be of interest."""
+        energy = state.best_energy
+        return energy - tolerance(energy, state.root.scale) if np.isfinite(energy) else np.inf
+
+    @staticmethod
+    def _next(problem: Problem, waiting: tuple[Node, ...]) -> int:
+        """The node with the lowest bound; the newest once the waiting ones fill the memory."""
+        held = {id(node.costs.pair): node.nbytes for node in waiting}
+        if sum(held.values()) > problem.memory:
+            return len(waiting) - 1
+        return int(np.argmin([node.lower for node in waiting]))
+
+
+def stalled(node: Node, limit: float) -> bool:
+    """Whether the last sweeps closed too little of the gap to go on like this."""
+    gains = node.gains
+    return len(gains) > PATIENCE and gains[-1] - gains[-1 - PATIENCE] < PROGRESS * (limit - gains[-1 - PATIENCE])
+
+
+def better(problem: Problem, state: DDState, assignment: Assignment, energy: float) -> DDState:
+    """With this matching if it beats the best."""
+    return begin_with(state, assignment, problem.energy(assignment)) if energy < state.best_energy else state
+
+
+def begin_with(state: DDState, assignment: Assignment, energy: float) -> DDState:
+    return replace(state, x=assignment.astype(float), energy=energy, best=assignment, best_energy=energy)

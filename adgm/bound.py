@@ -1,0 +1,97 @@
+"""How far a matching is from optimal: a lower bound on the energy of every matching, and what it proves."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adgm._relaxation import refusal
+from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
+from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
+from adgm.rounding import Assignment
+from adgm.run import solve
+
+__all__ = ["Bound", "bound", "refusal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """No matching of the problem costs less than `lower`; `energy` is that of the matching asked about."""
+
+    lower: float
+    energy: float
+    gap: float  # (energy − lower) / the larger magnitude of both; 0 when proved optimal
+    best: Assignment  # the best matching met on the way, over the problem's variables
+    best_energy: float
+    sweeps: int
+    nodes: int
+    seconds: float
+
+    @property
+    def proved(self) -> bool:
+        """Whether the matching asked about is proved optimal (but for a ten-millionth of its energy)."""
+        return self.gap == 0.0
+
+    def __str__(self) -> str:
+        """ "proved optimal" or "gap g %"."""
+        return verdict(self.gap)
+
+
+def bound(
+    problem: Problem,
+    assignment: ArrayLike | None = None,
+    *,
+    sweeps: int = 1000,
+    nodes: int = 10_000,
+    time_limit: float | None = None,
+    seed: int = 0,
+    watch: Callable[[DDState], object] | None = None,
+) -> Bound:
+    """A lower bound for pairwise problems that match one to one, and the gap it leaves to `assignment`.
+
+    `assignment` is what `Problem.energy` takes, 0 or 1 (such as `Result.assignment`); a good one makes the proof
+    faster. Without it the best matching met on the way is the one asked about. At most `sweeps` rounds of dual
+    ascent in `nodes` nodes of branch and bound (0: never split), `time_limit` seconds; `watch` as in `solve`.
+    Problems without a bound raise a ValueError with the sentence that `refusal(problem)` gives.
+    """
+    method = DD(max_iter=sweeps, max_nodes=nodes, seed=seed)
+    start = method.init(problem)
+    given = None if assignment is None else checked(problem, assignment)
+    if given is not None:
+        start = begin_with(start, given, problem.energy(given))
+    result = solve(problem, method, watch=watch, every=1, time_limit=time_limit, start=start)
+    state: DDState = result.state
+    energy = result.energy if given is None else start.best_energy
+    return Bound(
+        lower=state.lower,
+        energy=energy,
+        gap=relative_gap(energy, state.lower, state.root.scale),
+        best=result.assignment,
+        best_energy=result.energy,
+        sweeps=state.iteration,
+        nodes=state.nodes,
+        seconds=result.seconds,
+    )
+
+
+def checked(problem: Problem, assignment: ArrayLike) -> Assignment:
+    """The assignment over the problem's variables, if it is a matching of the problem."""
+    vector = problem.vector(assignment)
+    if not np.isin(vector, (0.0, 1.0)).all():
+        raise ValueError(f"the assignment must be 0 or 1 everywhere, got {vector[~np.isin(vector, (0.0, 1.0))][0]}")
+    chosen: Assignment = vector == 1.0
+    layout = problem.layout
+    sides: tuple[tuple[str, Constraint, np.ndarray], ...] = (
+        ("rows", problem.rows, np.bincount(layout.row[chosen], minlength=problem.shape[0])),
+        ("cols", problem.cols, np.bincount(layout.col[chosen], minlength=problem.shape[1])),
+    )
+    for graph, (side, rule, partners) in enumerate(sides, 1):
+        wrong = {EXACTLY_ONE: partners != 1, AT_MOST_ONE: partners > 1}.get(rule, np.zeros(1, bool))
+        if wrong.any():
+            node = int(np.argmax(wrong))
+            raise ValueError(
+                f"the assignment gives node {node} of graph {graph} {partners[node]} partners, "
+                f"and {side}={rule!r} does not allow that"
+            )
+    return chosen
