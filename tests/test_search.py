@@ -1,0 +1,153 @@
+"""The local search: exact bookkeeping, never worse, no improving neighbour left, whatever the potentials."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
+from adgm.rounding import hungarian
+from adgm.search import change, improve
+from tests import oracles
+from tests.problems import mixed, planted, random_sparse
+
+SIDES = list(product((AT_MOST_ONE, EXACTLY_ONE, ANY), repeat=2))
+FEASIBLE = [(r, c) for r, c in SIDES if not (c == EXACTLY_ONE and r != ANY)]  # for 3 rows and 4 columns
+
+
+def one_kind(kind: str, order: int, seed: int, **options) -> Problem:
+    """A single potential of that kind and order over 3 × 4 nodes."""
+    rng = np.random.default_rng(seed)
+    n = 12
+    if kind == "Formula":
+        left, right = rng.normal(size=(3, 3, 1)), rng.normal(size=(4, 4, 1))
+        return Problem(
+            (3, 4), [Formula(left, right, lambda a, b: np.sin(3 * a * b)[..., 0], symmetric=False)], **options
+        )
+    if kind == "Dense":
+        return Problem(
+            (3, 4), [Dense(rng.normal(size=(n,) * order) if order > 1 else rng.normal(size=(3, 4)))], **options
+        )
+    return Problem((3, 4), [random_sparse(rng, n, order, 40, kind == "symmetric")], **options)
+
+
+def a_matching(problem: Problem, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return hungarian(problem, rng.random(problem.n), 0.3)
+
+
+def a_mask(seed: int) -> np.ndarray:
+    mask = np.random.default_rng(seed).random((3, 4)) < 0.6
+    mask[np.arange(3), np.arange(3)] = True
+    mask[0, 3] = True
+    return mask
+
+
+def moves(problem: Problem, on: np.ndarray):
+    """(removed, added) for every swap, move, insertion, removal and replacement that keeps the constraints."""
+    inside, outside = np.flatnonzero(on), np.flatnonzero(~on)
+    for out in range(3):
+        for removed in combinations(inside, out):
+            for come in range(3):
+                for added in combinations(outside, come):
+                    new = on.copy()
+                    new[list(removed)] = False
+                    new[list(added)] = True
+                    if out + come and oracles.allowed(problem, problem.matrix(new)):
+                        yield removed, added
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.sampled_from(FEASIBLE), st.integers(1, 4), st.integers(0, 10**6), st.booleans())
+def test_changes_equal_recomputed_energies_for_all_kinds_at_once(sides, order, seed, masked):
+    mask = a_mask(seed) if masked else None
+    problem = mixed(order=order, seed=seed, rows=sides[0], cols=sides[1], candidates=mask)
+    on = a_matching(problem, seed)
+    before = problem.energy(on)
+    for removed, added in list(moves(problem, on))[::7]:
+        after = on.copy()
+        after[list(removed)] = False
+        after[list(added)] = True
+        np.testing.assert_allclose(change(problem, on, removed, added), problem.energy(after) - before, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "order"),
+    [("Formula", 2), *product(("Dense",), (1, 2, 3)), *product(("Sparse", "symmetric"), (1, 2, 3, 4, 5))],
+)
+def test_changes_equal_recomputed_energies_for_every_kind_and_order(kind, order):
+    problem = one_kind(kind, order, order, rows=AT_MOST_ONE, cols=AT_MOST_ONE)
+    on = a_matching(problem, 0)
+    before = problem.energy(on)
+    assert on.sum() >= 2
+    for removed, added in moves(problem, on):
+        after = on.copy()
+        after[list(removed)] = False
+        after[list(added)] = True
+        np.testing.assert_allclose(change(problem, on, removed, added), problem.energy(after) - before, atol=1e-9)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(FEASIBLE), st.integers(1, 4), st.integers(0, 10**6), st.booleans(), st.sampled_from([1, 1 << 30])
+)
+def test_the_search_never_worsens_keeps_the_constraints_and_leaves_no_better_neighbour(
+    sides, order, seed, masked, memory
+):
+    mask = a_mask(seed) if masked else None
+    problem = mixed(order=order, seed=seed, rows=sides[0], cols=sides[1], candidates=mask, memory=memory)
+    start = a_matching(problem, seed)
+    kept = start.copy()
+    end, gain = improve(problem, start)
+    assert np.array_equal(start, kept)
+    assert oracles.allowed(problem, problem.matrix(end))
+    assert gain <= 0
+    np.testing.assert_allclose(problem.energy(end) - problem.energy(start), gain, atol=1e-8)
+    again, nothing = improve(problem, end)
+    assert nothing == 0 and np.array_equal(again, end)
+    for removed, added in moves(problem, end):
+        swap = len(removed) == 2 and len(added) == 2 and shares_lines(problem, removed, added)
+        if swap or (len(added) <= 1 and len(removed) <= 1 and touching(problem, removed, added)):
+            assert change(problem, end, removed, added) > -1e-7
+
+
+def shares_lines(problem: Problem, removed, added) -> bool:
+    """Whether the pairs added use the nodes of the pairs removed."""
+    row, col = problem.layout.row, problem.layout.col
+    same = [sorted(line[list(v)]) for line in (row, col) for v in (removed, added)]
+    return ANY not in (problem.rows, problem.cols) and same[0] == same[1] and same[2] == same[3]
+
+
+def touching(problem: Problem, removed, added) -> bool:
+    """Whether a pair takes the place of one in its own (limited) row or column, or comes or goes alone."""
+    if not (removed and added):
+        return True
+    row, col = problem.layout.row, problem.layout.col
+    (a,), (b,) = removed, added
+    return (problem.rows != ANY and row[a] == row[b]) or (problem.cols != ANY and col[a] == col[b])
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_search_finds_a_planted_matching_from_most_random_starts(order):
+    problem, truth = planted(order=order, rows=EXACTLY_ONE)
+    best = problem.matrix(np.zeros(problem.n))
+    best[np.arange(len(truth)), truth] = 1.0
+    found = [problem.energy(improve(problem, a_matching(problem, seed))[0]) for seed in range(20)]
+    assert np.sum(np.isclose(found, problem.energy(best))) >= 8
+
+
+def test_the_number_of_changes_can_be_limited():
+    problem, _ = planted(order=2, rows=EXACTLY_ONE)
+    start = a_matching(problem, 1)
+    once, _ = improve(problem, start, most_changes=1)
+    assert 0 < np.sum(once != start) <= 4
+    assert np.array_equal(improve(problem, start, most_changes=0)[0], start)
+
+
+def test_a_tuple_that_repeats_a_variable_counts_as_the_set_it_is():
+    problem = Problem((1, 2), [Sparse([[0, 0, 0], [1, 1, 0]], [-2.0, -1.0])], rows=ANY, cols=ANY)
+    assert change(problem, np.zeros(2, bool), [], [0]) == -2.0
+    assert change(problem, np.zeros(2, bool), [], [0, 1]) == -3.0
+    assert np.array_equal(improve(problem, np.zeros(2, bool))[0], [True, True])
