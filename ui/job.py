@@ -35,7 +35,8 @@ CURVE_POINTS = 400
 HISTORY_POINTS = 20_000
 MOST_FRAMES = 200
 MOST_FRAME_BYTES = 48_000_000
-DENSE_UNTIL = 20  # every iteration up to this one is a frame; afterwards they are at least 1/20 of the run apart
+DENSE_UNTIL = 20  # every iteration up to this one is a frame; then they are 1/20 of the run so far apart,
+DENSE_BUDGET = 0.25  # as long as all of them together took less than these seconds
 
 log = logging.getLogger(__name__)
 
@@ -231,7 +232,7 @@ class Job:
         self._changes: list[Callable[[Any], Any]] = []
         self._touched = monotonic()
         self._state: Any = None
-        self._elapsed, self._rate, self._every = 0.0, 0.0, 1
+        self._elapsed, self._overhead, self._rate, self._every = 0.0, 0.0, 0.0, 1
         self._began: float | None = None  # when the iterations under way began
         self._rho = math.nan
         self._marks: list[Mark] = []
@@ -394,9 +395,12 @@ class Job:
             self._rate = 0.7 * (self._rate or ran / total) + 0.3 * ran / total
 
     def _adapt(self, each: float, overhead: float) -> None:
-        interval = max(INTERVAL, overhead / OVERHEAD)
-        dense = self._state.iteration // DENSE_UNTIL
-        self._every = max(1, min(int(interval / max(each, 1e-7)), 2 * self._every, dense))
+        """How many iterations until the next snapshot, when each one takes so long and a snapshot so much more."""
+        self._overhead += overhead
+        fitting = max(INTERVAL, overhead / OVERHEAD) / max(each, 1e-7)
+        if self._overhead < DENSE_BUDGET:
+            fitting = min(fitting, self._state.iteration / DENSE_UNTIL)
+        self._every = max(1, min(int(fitting), 2 * self._every))
 
     def _publish(self, state: State, spent: float) -> None:
         """Store what the state tells and make it the snapshot."""
@@ -404,10 +408,8 @@ class Job:
         support = np.flatnonzero(state.x).astype(np.int32)
         rho = float(getattr(state, "rho", math.nan))
         residual = float(getattr(state, "residual", math.nan))
-        frame = Frame(
-            state.iteration, len(state.x), support, state.x[support], rho, residual, state.energy, assignment,
-            rounded_energy,
-        )  # fmt: skip
+        relaxed = (state.iteration, len(state.x), support, state.x[support], rho, residual, state.energy)
+        frame = Frame(*relaxed, assignment, rounded_energy)
         # As adgm.solve: the method's own best, unless it has none yet or the run ends before it is done.
         best, best_energy = state.best, state.best_energy
         if best is None or (rounded_energy < best_energy and not self.method.done(state)):
