@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from oracles import contraction, energy, tensors
-from problems import distances, mixed, random_sparse, squared_difference
 
 from adgm import ANY, EXACTLY_ONE, Dense, Formula, Problem, Sparse
+from oracles import contraction, energy, tensors
+from problems import distances, mixed, random_sparse, squared_difference
 
 SIDES = np.random.default_rng(1).normal(size=(3, 3, 1)), np.random.default_rng(2).normal(size=(4, 4, 1))
 

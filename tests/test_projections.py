@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import project_line, project_lines
 
 from adgm.problem import ANY, AT_MOST_ONE, CONSTRAINTS, EXACTLY_ONE
 from adgm.projections import project
+from oracles import project_line, project_lines
 
 POINTS = {
     "spread": [0.3, -0.2, 0.9, 0.1],

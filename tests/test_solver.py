@@ -8,12 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import allowed, augmented_lagrangian, brute_force, contraction, project_lines
-from problems import distances, mixed, planted, squared_difference
 from scipy.optimize import minimize
 
 from adgm import ADGM, ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, iterate, solve
 from adgm.problem import CONSTRAINTS
+from oracles import allowed, augmented_lagrangian, brute_force, contraction, project_lines
+from problems import distances, mixed, planted, squared_difference
 
 PARENTS = {"star": lambda d: 0, "chain": lambda d: d - 1}
 FEASIBLE = [c for c in product(CONSTRAINTS, repeat=2) if not (c[1] == EXACTLY_ONE and c[0] != ANY)]
