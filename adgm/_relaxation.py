@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,10 +106,12 @@ class Root:
         }.items():
             object.__setattr__(self, name, value)
 
-    @property
+    @cached_property
     def scale(self) -> float:
-        """The largest absolute cost."""
-        return max(float(np.abs(self.single).max()), float(np.abs(self.pair).max())) or 1.0
+        """A typical magnitude: the median of the costs that are not zero."""
+        sizes = np.abs(np.concatenate([self.single, self.pair.reshape(-1)]))
+        sizes = sizes[sizes > 0]
+        return float(np.median(sizes)) if sizes.size else 1.0
 
     def node(self) -> Node:
         """The whole problem as the first subproblem."""

@@ -46,7 +46,8 @@ class DDState(State):
 
 
 def tolerance(energy: float, scale: float) -> float:
-    return TOLERANCE * max(abs(energy), 1e-6 * scale)
+    """How little better than `energy` is no better; `scale` is what one cost is like, for energies around zero."""
+    return TOLERANCE * max(abs(energy), 1e-2 * scale)
 
 
 def relative_gap(energy: float, lower: float, scale: float) -> float:
@@ -176,8 +177,10 @@ class DD:
 
 def stalled(node: Node, limit: float) -> bool:
     """Whether the last sweeps closed too little of the gap to go on like this."""
-    gains = node.gains
-    return len(gains) > PATIENCE and gains[-1] - gains[-1 - PATIENCE] < PROGRESS * (limit - gains[-1 - PATIENCE])
+    if len(node.gains) <= PATIENCE:
+        return False
+    before, now = node.gains[-1 - PATIENCE], node.gains[-1]
+    return now - before <= PROGRESS * max(limit - before, 0.0)
 
 
 def better(problem: Problem, state: DDState, assignment: Assignment, energy: float) -> DDState:
