@@ -4,7 +4,15 @@ Callers validate; the kernels only compute. Compiled code is cached on disk, so 
 """
 
 from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, admm
-from adgm._kernels.affinity import add_tree, balance, open_pair, pool_rows, pool_sparse, pool_symmetric
+from adgm._kernels.affinity import (
+    add_tree,
+    balance,
+    multiply_symmetric,
+    open_pair,
+    pool_rows,
+    pool_sparse,
+    pool_symmetric,
+)
 from adgm._kernels.bound import Assigned, Costs, Labels, assign, descend, probe, settle, sweep
 from adgm._kernels.contraction import add_columns, contract, list_supports
 from adgm._kernels.projection import project
@@ -51,6 +59,7 @@ __all__ = [
     "descend",
     "grow_tree",
     "list_supports",
+    "multiply_symmetric",
     "open_pair",
     "pool_rows",
     "pool_sparse",

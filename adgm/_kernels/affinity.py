@@ -1,4 +1,5 @@
-"""What the affinity methods need beyond contractions: Sinkhorn scaling, max-pooling, a tensor with two open modes."""
+"""What the affinity methods need beyond contractions: products and max-pooling with a matrix, Sinkhorn scaling, tensors
+with two open modes."""
 
 import numpy as np
 
@@ -41,6 +42,39 @@ def balance(x, few, many, dummies, sweeps, tolerance):
         if off <= tolerance:
             return sweep + 1
     return sweeps
+
+
+@compiled
+def multiply_symmetric(matrix, x, out):
+    """out = matrix · x, reading the lower half of the symmetric matrix only: what it costs is its way from memory."""
+    n = x.size
+    out[:] = 0.0
+    i = 0
+    while i + 4 <= n:  # four rows in one pass over x and out
+        a, b, c, d = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+        xa, xb, xc, xd = x[i], x[i + 1], x[i + 2], x[i + 3]
+        sa, sb, sc, sd = 0.0, 0.0, 0.0, 0.0
+        for j in range(i):
+            xj = x[j]
+            sa += a[j] * xj
+            sb += b[j] * xj
+            sc += c[j] * xj
+            sd += d[j] * xj
+            out[j] += a[j] * xa + b[j] * xb + c[j] * xc + d[j] * xd
+        out[i] += sa
+        out[i + 1] += sb
+        out[i + 2] += sc
+        out[i + 3] += sd
+        for k in range(i, i + 4):
+            for j in range(i, i + 4):
+                out[k] += matrix[k, j] * x[j]
+        i += 4
+    for k in range(i, n):
+        row, total = matrix[k], 0.0
+        for j in range(k):
+            total += row[j] * x[j]
+            out[j] += row[j] * x[k]
+        out[k] += total + row[k] * x[k]
 
 
 @compiled
