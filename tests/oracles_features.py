@@ -1,7 +1,7 @@
 """Slow, obvious versions of what features/ computes: loops over points, nothing clever."""
 
-from itertools import combinations
-from math import atan2, dist, floor, pi
+from itertools import combinations, permutations
+from math import atan2, dist, exp, floor, hypot, pi
 
 
 def mean_distance(points):
@@ -63,3 +63,29 @@ def nearest_edges(points, k):
         others = sorted((dist(p, q), j) for j, q in enumerate(points) if j != i)
         edges |= {(min(i, j), max(i, j)) for _, j in others[:k]}
     return edges
+
+
+def angle_sines(a, b, c):
+    """Sines of the angles at a, b and c, all negative if the corners run the other way round."""
+    around = [(c, a, b), (a, b, c), (b, c, a)]
+    sines = []
+    for before, here, after in around:
+        u = (here[0] - before[0], here[1] - before[1])
+        v = (after[0] - here[0], after[1] - here[1])
+        size = hypot(*u) * hypot(*v)
+        sines.append((u[0] * v[1] - u[1] * v[0]) / size if size else 0.0)
+    return sines
+
+
+def third_order(left, right, drawn, neighbours):
+    """{((i1, i2), (j1, j2), (k1, k2)): similarity} of drawn left triples and their nearest ordered right triples."""
+    found, squares = [], []
+    others = list(permutations(range(len(right)), 3))
+    for triple in drawn:
+        feature = angle_sines(*(left[i] for i in triple))
+        ranked = sorted((dist(feature, angle_sines(*(right[i] for i in other))) ** 2, other) for other in others)
+        for square, other in ranked[:neighbours]:
+            squares.append(square)
+            found.append((tuple(sorted(zip(triple, other, strict=True))), square))
+    gamma = sum(squares) / len(squares)
+    return {match: exp(-square / gamma) for match, square in found}

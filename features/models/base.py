@@ -1,0 +1,118 @@
+"""What a model is: a record with its formula, its parameters as data, and the function that turns a pair of
+views into potentials. Everything that all models share happens here, once.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
+from adgm.problem import Constraint
+from features import pairs
+from features.pairs import Pair, Value
+
+Potential = Dense | Sparse | Formula
+Sense = Literal["cost", "similarity"]
+
+
+@dataclass(frozen=True)
+class Parameter(pairs.Parameter):
+    """A declared number or choice of a model: what a control, a command line or a sweep needs to know about
+    it."""
+
+    symbol: str = ""  # LaTeX, as in the formula
+    unit: str = ""  # "px²", "px", …; empty for a pure number
+    step: float | None = None  # of a control
+    paper: Value | None = None  # the paper's value; None where it gives none
+
+
+def number(
+    name: str,
+    symbol: str,
+    default: float,
+    span: tuple[float, float],
+    step: float,
+    help: str,
+    *,
+    label: str | None = None,
+    unit: str = "",
+    paper: float | None = None,
+) -> Parameter:
+    """A parameter that is a number; whole if its step is a whole number given as int."""
+    kind: Literal["int", "float"] = "int" if isinstance(step, int) else "float"
+    label = name.replace("_", " ").capitalize() if label is None else label
+    return Parameter(name, label, kind, default, help, *span, symbol=symbol, unit=unit, step=step, paper=paper)
+
+
+def choice(name: str, default: str, choices: Sequence[str], help: str) -> Parameter:
+    """A parameter that is one of several names."""
+    label = name.replace("_", " ").capitalize()
+    return Parameter(name, label, "choice", default, help, choices=tuple(choices))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """How much it costs to match points, pairs, triples … of two views.
+
+    `sense`: "similarity" models store −similarity, their score is −energy. "cost" models are minimised as
+    they are; where a method wants to maximise, the affinity is max(M) − M over the compatible pairs.
+    `terms(pair, **values)` returns the potentials, or a whole `Problem` if it also decides the constraints.
+    """
+
+    label: str
+    orders: tuple[int, ...]
+    formula: str  # LaTeX
+    sense: Sense
+    use: str  # when to use it, one sentence
+    terms: Callable[..., Sequence[Potential] | Problem]
+    parameters: tuple[Parameter, ...] = ()
+    optional: bool = False  # points may stay unmatched unless the caller asks otherwise
+
+    def __post_init__(self) -> None:
+        if self.sense not in ("cost", "similarity"):
+            raise ValueError(f"the sense of {self.label} is {self.sense!r}; cost or similarity is right")
+        names = [parameter.name for parameter in self.parameters]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two parameters of {self.label} share a name: {', '.join(names)}")
+
+    def values(self, **given: Any) -> dict[str, Value]:
+        """Every parameter's value: what is given, checked, and the defaults."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given.keys() - known.keys():
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"{self.label} has no parameter {name!r}; {has}")
+        return {name: known[name].check(given.get(name, known[name].default)) for name in known}
+
+    def build(
+        self,
+        pair: Pair,
+        *,
+        rows: Constraint | None = None,
+        cols: Constraint | None = None,
+        candidates: NDArray[np.bool_] | None = None,
+        **given: Any,
+    ) -> Problem:
+        """The problem of matching this pair.
+
+        Without `rows` or `cols` nobody is assumed to be occluded in the smaller side: each of its points is
+        matched to exactly one, and the larger side takes at most one each (both exactly one if equally many).
+        A model with a cost for unmatched points (`optional`) lets both sides take at most one instead.
+        """
+        if min(pair.shape) == 0:
+            n1, n2 = pair.shape
+            raise ValueError(f"{pair.name} has {n1} left and {n2} right points; at least one of each is needed")
+        terms = self.terms(pair, **self.values(**given))
+        if isinstance(terms, Problem):
+            asked: dict[str, Any] = {"rows": rows, "cols": cols, "candidates": candidates}
+            return replace(terms, **{name: value for name, value in asked.items() if value is not None})
+        usual = (AT_MOST_ONE, AT_MOST_ONE) if self.optional else smaller_side_exactly_one(pair.shape)
+        return Problem(pair.shape, terms, rows or usual[0], cols or usual[1], candidates)
+
+
+def smaller_side_exactly_one(shape: tuple[int, int]) -> tuple[Constraint, Constraint]:
+    """(rows, cols): every point of the smaller side is matched, none of the larger side twice."""
+    n1, n2 = shape
+    return EXACTLY_ONE if n1 <= n2 else AT_MOST_ONE, EXACTLY_ONE if n2 <= n1 else AT_MOST_ONE
