@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from adgm.baselines import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
 from adgm.baselines.dd import DD
 from adgm.problem import ANY, Problem
 from adgm.run import Method
 from adgm.solver import ADGM
 
 ANY_ORDER = range(1, 100)
+PAIRWISE, HIGHER, THIRD, THIRD_FOURTH = range(2, 3), range(2, 100), range(3, 4), range(3, 5)
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Entry:
     orders: range  # orders of the problems it takes
     cite: str
     one_to_one: bool = False  # whether it needs a limit of one partner on both sides
+    needs_unary: bool = False  # whether it looks at the unary costs only
 
     def refusal(self, problem: Problem) -> str:
         """Why this method does not take that problem, in a sentence; empty if it does."""
@@ -31,6 +34,8 @@ class Entry:
             return f"{self.label} takes {takes}, and this problem is of order {problem.order}."
         if self.one_to_one and ANY in (problem.rows, problem.cols):
             return f"{self.label} needs at most one partner per node on both sides."
+        if self.needs_unary and all(p.order(problem.shape) > 1 for p in problem.potentials):
+            return f"{self.label} looks at unary costs only, and this problem has none."
         return ""
 
 
@@ -38,4 +43,18 @@ METHODS: dict[str, Entry] = {
     "adgm1": Entry("ADGM1 (star)", partial(ADGM, coupling="star"), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
     "adgm2": Entry("ADGM2 (chain)", partial(ADGM, coupling="chain"), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
     "dd": Entry("DD (bound and branch)", DD, range(1, 3), "Hahn and Grant, Operations Research 1998", one_to_one=True),
+    "sm": Entry("SM", SM, PAIRWISE, "Leordeanu and Hebert, ICCV 2005", one_to_one=True),
+    "smac": Entry("SMAC", SMAC, PAIRWISE, "Cour, Srinivasan and Shi, NIPS 2006", one_to_one=True),
+    "ipfp": Entry("IPFP", IPFP, PAIRWISE, "Leordeanu, Hebert and Sukthankar, NIPS 2009", one_to_one=True),
+    "rrwm": Entry("RRWM", RRWM, PAIRWISE, "Cho, Lee and Lee, ECCV 2010", one_to_one=True),
+    "mpm": Entry("MPM", MPM, PAIRWISE, "Cho, Sun, Duchenne and Ponce, CVPR 2014", one_to_one=True),
+    "pgm": Entry("PGM", PGM, HIGHER, "Zass and Shashua, CVPR 2008", one_to_one=True),
+    "tm": Entry("TM", TM, HIGHER, "Duchenne, Bach, Kweon and Ponce, PAMI 2011", one_to_one=True),
+    "rrwhm": Entry("RRWHM", RRWHM, HIGHER, "Lee, Cho and Lee, CVPR 2011", one_to_one=True),
+    "bcagm": Entry("BCAGM+MP", BCAGM, THIRD_FOURTH, "Nguyen, Gautier and Hein, CVPR 2015", one_to_one=True),
+    "bcagm-lap": Entry(
+        "BCAGM", partial(BCAGM, variant="lifted"), THIRD_FOURTH, "Nguyen, Gautier and Hein, CVPR 2015", one_to_one=True
+    ),
+    "bcagm3": Entry("BCAGM3", partial(BCAGM, variant="direct"), THIRD, "Nguyen et al., PAMI 2017", one_to_one=True),
+    "lap": Entry("Linear assignment", LAP, ANY_ORDER, "Kuhn, Naval Research Logistics 1955", needs_unary=True),
 }

@@ -7,6 +7,7 @@ from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, admm
 from adgm._kernels.affinity import (
     add_tree,
     balance,
+    moved,
     multiply_symmetric,
     open_pair,
     pool_rows,
@@ -59,6 +60,7 @@ __all__ = [
     "descend",
     "grow_tree",
     "list_supports",
+    "moved",
     "multiply_symmetric",
     "open_pair",
     "pool_rows",

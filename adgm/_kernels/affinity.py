@@ -8,6 +8,18 @@ from adgm._kernels.types import compiled
 
 
 @compiled
+def moved(v, old, older):
+    """How far v is from the nearer of two others, relative to its own length; and its sum."""
+    change, swing, length, total = 0.0, 0.0, 0.0, 0.0
+    for i in range(v.size):
+        change += (v[i] - old[i]) ** 2
+        swing += (v[i] - older[i]) ** 2
+        length += v[i] ** 2
+        total += v[i]
+    return np.sqrt(min(change, swing) / length) if length > 0.0 else 0.0, total
+
+
+@compiled
 def scale_groups(x, groups, extra, times):
     """Divide every group of x, with `times` copies of its entry of `extra` added, by its sum; returns the largest
     |sum − 1| found."""

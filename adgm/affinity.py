@@ -1,0 +1,287 @@
+"""The one place where costs to be minimised become non-negative affinities to be maximised.
+
+An affinity is −cost where no cost of that order is positive, else (largest cost) − cost on all compatible tuples, that
+is, tuples whose pairs can be matched together. All matchings of equally many pairs then rank as by their energies:
+their scores differ by exactly what their energies differ. Unary affinities stand on the diagonal of the pairwise ones.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import factorial
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from adgm import _kernels as kernels
+from adgm._kernels import Fibers, FloatArray, Groups, LongArray
+from adgm._tables import CHUNK, Layout, Runtime, grow_fibers
+from adgm.problem import Dense, Potential, Problem, Sparse
+
+DENSE_SHARE = 0.1  # a sparse matrix with more of its entries stored than this is faster as a dense one
+
+
+def compatible(layout: Layout, rows: LongArray, cols: LongArray) -> NDArray[np.bool_]:
+    """Whether two variables can be on together: they share no node, or they are not two."""
+    apart = (layout.row[rows] != layout.row[cols]) & (layout.col[rows] != layout.col[cols])
+    return np.asarray(apart)
+
+
+class Costs:
+    """The symmetric matrix of pairwise costs, stored or formula, by pieces."""
+
+    def __init__(self, layout: Layout, runtime: Runtime, stored: csr_array | None) -> None:
+        self.layout, self.runtime, self.stored = layout, runtime, stored
+
+    def rows(self, at: LongArray) -> FloatArray:
+        """These rows of the matrix."""
+        sides = self.runtime.columns
+        values = np.zeros((len(at), self.layout.n))
+        if sides:
+            values = self._columns(0, at)
+            if sides[0] is not sides[1]:
+                values = (values + self._columns(1, at)) / 2
+        if self.stored is not None:
+            values += self.stored[at].toarray()
+        return values
+
+    def _columns(self, side: int, at: LongArray) -> FloatArray:
+        columns = self.runtime.columns[side]
+        with self.runtime.guard():
+            slot = columns.table.slot[at]
+            return columns.table.data[slot] if (slot >= 0).all() else columns.compute(at)
+
+    def pieces(self) -> Iterator[tuple[LongArray, FloatArray, NDArray[np.bool_]]]:
+        """(row numbers, those rows, where they are compatible)."""
+        n = self.layout.n
+        every = np.arange(n)
+        for at in np.array_split(every, max(1, min(n, n * n // (8 * CHUNK)))):
+            yield at, self.rows(at), compatible(self.layout, at[:, None], every[None])
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A matrix of affinities too large for the problem's memory: computed anew, row by row, whenever it is used."""
+
+    costs: Costs
+    ceiling: float
+
+    def pieces(self) -> Iterator[tuple[LongArray, FloatArray]]:
+        for at, values, apart in self.costs.pieces():
+            yield at, np.where(apart, self.ceiling - values, 0.0)
+
+    def __matmul__(self, x: FloatArray) -> FloatArray:
+        return np.concatenate([values @ x for _, values in self.pieces()])
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A symmetric tensor of costs in compressed fibers."""
+
+    order: int
+    fibers: Fibers
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Affinity:
+    """S(x) = Σ_d S_d(x), non-negative; `ceilings[d]` is the cost of order d that became affinity 0."""
+
+    layout: Layout
+    order: int
+    costs: FloatArray  # unary
+    unary: FloatArray
+    pairs: FloatArray | csr_array | Computed | None  # symmetric, zero where two pairs cannot be matched together
+    trees: tuple[Tree, ...]
+    ceilings: dict[int, float]
+    exact: bool  # whether energies can be read from affinities: no cost was stored on a tuple that cannot be matched
+
+    def tensor(self, order: int, blocks: Sequence[FloatArray]) -> FloatArray:
+        """The affinities of that order times order − 1 blocks, one mode open."""
+        if order == 1:
+            return self.unary
+        out = np.zeros(self.layout.n)
+        if order == 2:
+            if isinstance(self.pairs, np.ndarray):
+                kernels.multiply_symmetric(self.pairs, blocks[0], out)
+                return out
+            return out if self.pairs is None else np.asarray(self.pairs @ blocks[0])
+        stacked = np.stack([blocks[0], *blocks])
+        for tree in self.trees:
+            if tree.order == order:
+                kernels.add_tree(tree.fibers, tree.number, stacked, out)
+        ceiling = self.ceilings[order]
+        return ceiling * float(np.prod([b.sum() for b in blocks])) - out if ceiling else -out
+
+    def opened(self, order: int, x: FloatArray) -> FloatArray:
+        """The affinities of that order (3 or 4) times x in all modes but two, as a dense matrix."""
+        n = self.layout.n
+        out = np.zeros((n, n))
+        for tree in self.trees:
+            if tree.order == order:
+                kernels.open_pair(tree.fibers, tree.number, x, -1.0, out)
+        if ceiling := self.ceilings[order]:
+            every = np.arange(n)
+            out += ceiling * x.sum() ** (order - 2) * compatible(self.layout, every[:, None], every[None])
+        return out
+
+    def parts(self, x: FloatArray) -> list[FloatArray]:
+        """g_d = S_d ⊗ x ⊗ … ⊗ x with one mode open, for d = 1 … D: S_d(x) = g_d · x, and its gradient is d · g_d."""
+        return [self.tensor(d, [x] * (d - 1)) for d in range(1, self.order + 1)]
+
+    def energies(self, x: FloatArray, parts: Sequence[FloatArray]) -> list[float]:
+        """The energy of each order at a relaxed x, in the user's units, from its `parts`."""
+        energies = [float(self.costs @ x)]
+        for d, part in enumerate(parts[1:], 2):
+            score, ceiling = float(part @ x), self.ceilings[d]
+            energies.append(ceiling * self._tuples(x, d) - score if ceiling else -score)
+        return energies
+
+    def _tuples(self, x: FloatArray, d: int) -> float:
+        """What the ceiling is multiplied by: Σ x_i x_j over compatible pairs, or (Σ x)^d."""
+        if d > 2:
+            return float(x.sum() ** d)
+        per_row = np.bincount(self.layout.row, x)
+        per_col = np.bincount(self.layout.col, x)
+        return float(x.sum() ** 2 - per_row @ per_row - per_col @ per_col + x @ x)
+
+    def pooled(self, x: FloatArray, groups: Groups, pairs: FloatArray | None = None) -> FloatArray:
+        """Σ over groups of max_j pairs[i, j] · x_j: max-pooling instead of the sum of a product."""
+        matrix = self.pairs if pairs is None else pairs
+        out = np.zeros(self.layout.n)
+        if isinstance(matrix, np.ndarray):
+            kernels.pool_symmetric(matrix, x, groups, out)
+        elif isinstance(matrix, Computed):
+            for at, values in matrix.pieces():
+                kernels.pool_rows(values, at[0], x, groups, out)
+        elif matrix is not None:
+            group = np.empty(self.layout.n, np.int64)
+            group[groups.member] = np.repeat(np.arange(len(groups.start) - 1), np.diff(groups.start))
+            kernels.pool_sparse(
+                matrix.indptr.astype(np.int64), matrix.indices, matrix.data, x, group, len(groups.start) - 1, out
+            )
+        return out
+
+
+_made: WeakKeyDictionary[Problem, Affinity] = WeakKeyDictionary()
+
+
+def affinity(problem: Problem) -> Affinity:
+    """The affinities of a problem, built when first asked for."""
+    if problem not in _made:
+        _made[problem] = _build(problem)
+    return _made[problem]
+
+
+def _build(problem: Problem) -> Affinity:
+    layout, runtime = problem.layout, problem.runtime
+    pairs, ceiling, diagonal, exact = _pairs(problem)
+    costs = runtime.tables.unary
+    unary = costs + diagonal
+    top = max(0.0, float(unary.max()))
+    trees, ceilings, all_kept = _trees(problem)
+    ceilings |= {1: top, 2: ceiling}
+    for d in range(1, problem.order + 1):
+        ceilings.setdefault(d, 0.0)
+    exact = exact and all_kept and not diagonal.any()
+    return Affinity(layout, problem.order, costs, top - unary, pairs, trees, ceilings, exact)
+
+
+def _pairs(problem: Problem) -> tuple[FloatArray | csr_array | Computed | None, float, FloatArray, bool]:
+    """The pairwise affinities, the largest cost, the costs on the diagonal, and whether no other cost was dropped."""
+    layout, n = problem.layout, problem.n
+    stored = _stored(problem)
+    if stored is None and not problem.runtime.columns:
+        return None, 0.0, np.zeros(n), True
+    costs = Costs(layout, problem.runtime, stored)
+    fits = n * n * 8 <= problem.memory
+    if not problem.runtime.columns:
+        assert stored is not None
+        rows, cols = np.repeat(np.arange(n), np.diff(stored.indptr)), stored.indices.astype(np.int64)
+        apart = compatible(layout, rows, cols)
+        small = len(rows) <= DENSE_SHARE * n * n or not fits
+        if small and stored.data.max(initial=0.0, where=apart) <= 0.0:
+            kept = csr_array((-stored.data[apart], (rows[apart], cols[apart])), shape=(n, n))
+            return kept, 0.0, stored.diagonal(), not (stored.data[~apart & (rows != cols)] != 0.0).any()
+    if not fits:
+        ceiling, diagonal, exact = 0.0, np.zeros(n), True
+        for at, values, apart in costs.pieces():
+            ceiling = max(ceiling, float(values.max(initial=0.0, where=apart)))
+            diagonal[at] = values[np.arange(len(at)), at]
+            exact &= not values.any(where=~apart & (at[:, None] != np.arange(n)))
+        return Computed(costs, ceiling), ceiling, diagonal, exact
+    every = np.arange(n)
+    matrix = costs.rows(every)
+    apart = compatible(layout, every[:, None], every[None])
+    ceiling = max(0.0, float(matrix.max(initial=0.0, where=apart)))
+    diagonal = matrix.diagonal().copy()
+    np.fill_diagonal(matrix, 0.0)
+    exact = not matrix.any(where=~apart)
+    np.subtract(ceiling, matrix, out=matrix)
+    matrix *= apart
+    return matrix, ceiling, diagonal, exact
+
+
+def _stored(problem: Problem) -> csr_array | None:
+    """The sum of the sparse pairwise potentials, symmetric."""
+    n, total = problem.n, None
+    number = problem.layout.renumber()
+    for p in problem.potentials:
+        if isinstance(p, Sparse) and p.order(problem.shape) == 2:
+            index = number[p.indices]
+            kept = (index >= 0).all(axis=1)
+            index, cost = index[kept], p.costs[kept]
+            part = csr_array((cost if p.symmetric else cost / 2, (index[:, 0], index[:, 1])), shape=(n, n))
+            total = part + part.T if total is None else total + part + part.T
+    return None if total is None else csr_array(total)
+
+
+def _trees(problem: Problem) -> tuple[tuple[Tree, ...], dict[int, float], bool]:
+    """The tensors of order 3 and more: the solver's own where it has them symmetric and free of conflicts."""
+    parts = [_tuples_of(problem, p) for p in problem.potentials if p.order(problem.shape) > 2]
+    ceilings: dict[int, float] = {}
+    for index, cost, _, _ in parts:
+        order = index.shape[1]
+        ceilings[order] = ceilings.get(order, 0.0) + _ceiling(index, cost)
+    clean = all(not dropped for *_, dropped in parts)
+    reused = clean or not any(symmetric for _, _, symmetric, _ in parts)
+    grown = [(index, cost, True) for index, cost, symmetric, _ in parts if not (symmetric and reused)]
+    fibers = problem.runtime.fibers
+    trees = [Tree(int(o), fibers, t) for t, o in enumerate(fibers.order) if o > 2 and fibers.open[t] < 0 and reused]
+    if grown:
+        own = grow_fibers(problem.layout, grown)
+        trees += [Tree(int(o), own, t) for t, o in enumerate(own.order)]
+    return tuple(trees), ceilings, clean
+
+
+def _tuples_of(problem: Problem, p: Potential) -> tuple[LongArray, FloatArray, bool, bool]:
+    """Index rows over variables, the cost of each ordering, whether given symmetric, whether tuples that cannot be
+    matched were dropped."""
+    layout = problem.layout
+    if isinstance(p, Sparse):
+        index, cost, symmetric = layout.renumber()[p.indices], p.costs, p.symmetric
+        kept = (index >= 0).all(axis=1)
+        index, cost = index[kept], cost[kept]
+    else:
+        assert isinstance(p, Dense)
+        tensor = p.tensor(problem.shape)[np.ix_(*[layout.variables] * p.order(problem.shape))]
+        index = np.argwhere(tensor)
+        cost, symmetric = tensor[tuple(index.T)], False
+    apart = np.ones(len(index), bool)
+    for a, b in combinations(range(index.shape[1]), 2):
+        apart &= (index[:, a] == index[:, b]) | compatible(layout, index[:, a], index[:, b])
+    if not apart.all():
+        index, cost = index[apart], cost[apart]
+    return index, cost if symmetric else cost / factorial(index.shape[1]), symmetric, not bool(apart.all())
+
+
+def _ceiling(index: LongArray, cost: FloatArray) -> float:
+    """At least the largest entry of the symmetric tensor, 0 if none is positive."""
+    if cost.max(initial=0.0) <= 0.0:
+        return 0.0
+    rows, which = np.unique(np.sort(index, axis=1), axis=0, return_inverse=True)
+    total = np.bincount(which.reshape(-1), cost)
+    repeats = (rows[:, 1:] == rows[:, :-1]).any(axis=1)  # such an entry is met by several orderings of its row
+    return float(np.max(np.where(repeats, factorial(index.shape[1]) * total, total), initial=0.0))

@@ -1,0 +1,36 @@
+"""Max-Pooling Matching: M. Cho, J. Sun, O. Duchenne and J. Ponce, Finding matches in a haystack: a max-pooling strategy
+for graph matching in the presence of outliers, CVPR 2014."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adgm._kernels import FloatArray
+from adgm.affinity import Affinity
+from adgm.baselines.flow import Flow, Move, Point, smaller_side
+from adgm.problem import Problem
+
+
+@dataclass(frozen=True)
+class MPM(Flow):
+    """Power iteration in which a pair is supported, for every other node, by that node's best candidate only."""
+
+    def move(self, problem: Problem, s: Affinity, at: Point) -> Move:
+        v = at.parts[0] * at.v + s.pooled(at.v, smaller_side(problem)[0])
+        length = float(np.sqrt(v @ v))
+        return Move(v / length if length > 0 else at.v)
+
+
+def pool(
+    problem: Problem, s: Affinity, pairs: FloatArray, unary: FloatArray, iterations: int, tol: float
+) -> FloatArray:
+    """The same on a given matrix with a given diagonal: BCAGM's subroutine."""
+    v: FloatArray = np.full(problem.n, 1.0 / np.sqrt(problem.n))
+    before, groups = v, smaller_side(problem)[0]
+    for _ in range(iterations):
+        new: FloatArray = unary * v + s.pooled(v, groups, pairs)
+        new /= float(np.sqrt(new @ new)) or 1.0
+        if min(np.linalg.norm(new - v), np.linalg.norm(new - before)) <= tol:
+            return new
+        v, before = new, v
+    return v
