@@ -1,0 +1,219 @@
+"""What a matching is worth: its metrics, the energy of the truth beside its own, and the verdict in words.
+
+Energies are costs and are minimised; the one place where a number for people is made from an energy is `score`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adgm import ANY, EXACTLY_ONE, Problem, State
+from adgm.rounding import Assignment, best_rounding, hungarian
+from features.models.base import Sense
+from features.pairs import Pair
+
+Verdict = Literal["optimiser stuck", "model prefers this", "both agree"]
+
+WORD: dict[Sense, str] = {"similarity": "score", "cost": "cost"}
+BETTER: dict[Sense, str] = {"similarity": "higher is better", "cost": "lower is better"}
+SAME = 1e-9  # energies that differ by less than this share of their size are equal but for rounding
+
+
+def score(energy: float, sense: Sense) -> float:
+    """The number that people read: similarity models score −energy (the paper's objective), cost models their cost."""
+    return 0.0 - energy if sense == "similarity" else energy
+
+
+def ratio(energy: float, reference: float) -> float:
+    """How good an energy is beside another, above 1 is better; nan where they differ in sign or one is 0.
+
+    Similarities (both energies negative) are divided as they are; of two costs the smaller one is the better.
+    """
+    if energy * reference <= 0:
+        return float("nan")
+    return energy / reference if energy < 0 else reference / energy
+
+
+def matched_pairs(problem: Problem, assignment: ArrayLike) -> NDArray[np.int64]:
+    """The matched pairs (i1, i2), k × 2, of an assignment over the problem's variables."""
+    chosen = np.asarray(assignment, dtype=bool)
+    return np.stack([problem.layout.row[chosen], problem.layout.col[chosen]], axis=1).astype(np.int64)
+
+
+def as_assignment(problem: Problem, matching: ArrayLike) -> Assignment:
+    """A matching (the partner of each left point, −1 for none) over the problem's variables."""
+    partner = np.asarray(matching, dtype=np.int64)
+    full = np.zeros(problem.shape, bool)
+    rows = np.flatnonzero(partner >= 0)
+    full[rows, partner[rows]] = True
+    chosen: Assignment = full[problem.layout.row, problem.layout.col]
+    return chosen
+
+
+def shares(problem: Problem, assignment: ArrayLike) -> NDArray[np.float64]:
+    """What each match of `matched_pairs` contributes to the energy; they sum to it.
+
+    A term of order d counts at its last place: for symmetric potentials, the d-th part of it at each of its points.
+    """
+    x = np.asarray(assignment, dtype=np.float64)
+    blocks = np.stack([x] * max(2, problem.order))
+    terms = sum(problem.runtime.contract(blocks, d)[1] for d in range(problem.order))
+    return np.asarray(terms, np.float64)[x > 0]
+
+
+def true_assignment(problem: Problem, truth: ArrayLike) -> Assignment:
+    """The truth as an assignment that the problem allows.
+
+    Where the problem demands a partner for points that have none, those are matched in the way that adds the least
+    to the energy, one by one beside the true pairs: the truth, completed.
+    """
+    chosen = as_assignment(problem, truth)
+    layout = problem.layout
+    demanded = [
+        np.bincount(place[chosen], minlength=size).min() == 0
+        for place, size, rule in zip((layout.row, layout.col), problem.shape, (problem.rows, problem.cols), strict=True)
+        if rule == EXACTLY_ONE
+    ]
+    if not any(demanded):
+        return chosen
+    x = chosen.astype(float)
+    blocks = [x] * max(2, problem.order)
+    slope = np.sum([problem.contract(blocks, d) for d in range(problem.order)], axis=0)  # the energy's gradient
+    span = float(np.ptp(slope)) or 1.0
+    appeal = 0.6 + 0.3 * (slope.max() - slope) / span  # above ½, what a free side must exceed; below any true pair
+    busy = np.zeros(problem.n, bool)
+    for place, size, rule in (
+        (layout.row, problem.shape[0], problem.rows),
+        (layout.col, problem.shape[1], problem.cols),
+    ):
+        if rule != ANY:
+            busy |= np.bincount(place[chosen], minlength=size)[place] > 0
+    many = float(max(problem.shape))
+    return hungarian(problem, np.where(chosen, 2 * many, np.where(busy, -many, appeal)))
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """A matching in numbers. What needs the truth is None where that is unknown."""
+
+    shape: tuple[int, int]
+    matched: int
+    energy: float
+    sense: Sense
+    correct: int | None = None
+    possible: int | None = None  # left points that have a true partner
+    truth_energy: float | None = None
+    added: int = 0  # matches beyond the true ones that the problem demands of the truth
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of the left points with a true partner that are matched to it."""
+        return None if not self.possible or self.correct is None else self.correct / self.possible
+
+    @property
+    def score(self) -> float:
+        return score(self.energy, self.sense)
+
+    @property
+    def truth_score(self) -> float | None:
+        return None if self.truth_energy is None else score(self.truth_energy, self.sense)
+
+    @property
+    def ratio(self) -> float | None:
+        """To the truth; above 1 the matching scores better than it."""
+        return None if self.truth_energy is None else ratio(self.energy, self.truth_energy)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Who is to blame, if anybody: where the truth scores better, the optimiser; where it does not, the model."""
+        if self.truth_energy is None:
+            return None
+        if abs(self.energy - self.truth_energy) <= SAME * max(abs(self.energy), abs(self.truth_energy), 1e-300):
+            return "both agree"
+        return "optimiser stuck" if self.truth_energy < self.energy else "model prefers this"
+
+    @property
+    def explanation(self) -> str:
+        """The verdict in a sentence."""
+        if self.verdict is None or self.truth_score is None:
+            return "The truth is unknown, so nothing can be said about errors."
+        word, truth = WORD[self.sense], "the truth"
+        if self.added:
+            truth += (
+                f" (with {self.added} more {'match' if self.added == 1 else 'matches'} that the constraints demand)"
+            )
+        numbers = f"{word} {number(self.score)} against {number(self.truth_score)}"
+        return {
+            "optimiser stuck": f"Optimiser stuck: {truth} has a better {word} than what was found ({numbers}).",
+            "model prefers this": f"Model prefers this: what was found has a better {word} than {truth} ({numbers}).",
+            "both agree": f"Both agree: what was found and {truth} have the same {word} ({number(self.score)}).",
+        }[self.verdict]
+
+    @property
+    def caption(self) -> str:
+        """correct/total (score), as under the paper's figures."""
+        counted = f"{self.matched} matched" if self.correct is None else f"{self.correct}/{self.possible}"
+        return f"{counted} ({number(self.score)})"
+
+    def __str__(self) -> str:
+        lines = [f"matched    {self.matched} of {self.shape[0]} left points, {self.shape[1]} right points"]
+        if self.possible is not None:
+            share = "no point has a partner" if self.accuracy is None else f"{self.accuracy:.1%}"
+            lines.append(f"correct    {self.correct} of {self.possible} ({share})")
+        lines.append(f"{WORD[self.sense]:<10} {number(self.score)} ({BETTER[self.sense]})")
+        if self.verdict is not None:
+            lines.append(f"verdict    {self.explanation}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and words, fit for JSON."""
+        return {
+            "points_left": self.shape[0],
+            "points_right": self.shape[1],
+            "matched": self.matched,
+            "correct": self.correct,
+            "possible": self.possible,
+            "accuracy": self.accuracy,
+            "energy": self.energy,
+            "sense": self.sense,
+            "score": self.score,
+            "truth_energy": self.truth_energy,
+            "truth_score": self.truth_score,
+            "truth_completed_by": self.added,
+            "verdict": self.verdict,
+        }
+
+
+def number(value: float) -> str:
+    """Seven figures, as the paper prints its objectives."""
+    return f"{value:.4f}" if 1e-2 <= abs(value) < 1e5 else f"{value:.6g}"
+
+
+def measure(pair: Pair, problem: Problem, assignment: ArrayLike, sense: Sense) -> Metrics:
+    """The metrics of an assignment over the problem's variables, such as `Result.assignment`."""
+    found = matched_pairs(problem, assignment)
+    energy = problem.energy(np.asarray(assignment, dtype=float))
+    if pair.truth is None:
+        return Metrics(pair.shape, len(found), energy, sense)
+    correct = int((pair.truth[found[:, 0]] == found[:, 1]).sum())
+    possible = int(pair.has_partner.sum())
+    true = true_assignment(problem, pair.truth)
+    truth_energy, added = problem.energy(true.astype(float)), max(int(true.sum()) - possible, 0)
+    if added and correct == possible:  # the matching holds the whole truth: it is a completion too
+        truth_energy = min(truth_energy, energy)
+    return Metrics(pair.shape, len(found), energy, sense, correct, possible, truth_energy, added)
+
+
+class RoundedCurve:
+    """For `solve(..., watch=RoundedCurve(problem))`: the energy of the rounded assignment as the run goes on."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.iterations: list[int] = []
+        self.energies: list[float] = []
+
+    def __call__(self, state: State) -> None:
+        self.iterations.append(state.iteration)
+        self.energies.append(best_rounding(self.problem, state.x)[1])

@@ -1,0 +1,209 @@
+"""Two views on one pair of matplotlib axes: images, points, graph edges and matches.
+
+Colours are those of Okabe and Ito, which people with any colour vision tell apart; what they say is also said by the
+kind of line or marker. Lines lie on a white halo, so that they stay visible on any image.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from features.graphs import GRAPHS
+from features.pairs import Pair, View
+
+Floats = NDArray[np.float64]
+
+GREEN, VERMILION, BLUE, SKY, PURPLE, ORANGE = "#009E73", "#D55E00", "#0072B2", "#56B4E9", "#CC79A7", "#E69F00"
+INK, FAINT, PAPER = "#1b1f24", "#6b7178", "#f3f4f6"
+GAP = 0.02  # between the two views, as a share of their width
+COLOURS = "viridis"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a match is drawn, and what that means."""
+
+    colour: str
+    dashes: Any
+    meaning: str
+
+
+KINDS = {
+    "correct": Kind(GREEN, "solid", "correct"),
+    "wrong": Kind(VERMILION, (0, (4, 1.6)), "wrong"),
+    "stray": Kind(PURPLE, (0, (5, 1.4, 1, 1.4)), "matched, but has no partner"),
+    "missed": Kind(BLUE, (0, (1, 1.4)), "missed (left unmatched)"),
+}
+
+
+def kinds_of(pair: Pair, pairs: ArrayLike) -> dict[str, NDArray[np.int64]]:
+    """The matched pairs (k × 2) by kind, and the missed ones; needs the truth."""
+    found = np.asarray(pairs, np.int64).reshape(-1, 2)
+    if pair.truth is None:
+        raise ValueError(f"The truth of {pair.name} is unknown, so its matches are neither right nor wrong.")
+    true = pair.truth[found[:, 0]]
+    alone = np.setdiff1d(np.flatnonzero(pair.has_partner), found[:, 0])
+    return {
+        "correct": found[true == found[:, 1]],
+        "wrong": found[(true >= 0) & (true != found[:, 1])],
+        "stray": found[true < 0],
+        "missed": np.stack([alone, pair.truth[alone]], axis=1),
+    }
+
+
+# ---- two views on one pair of axes -------------------------------------------------------------------------------
+
+
+class Stage:
+    """Both views on the same axes, equally high side by side, or equally wide one below the other."""
+
+    def __init__(self, pair: Pair, stacked: bool | None = None) -> None:
+        self.views = pair.left, pair.right
+        boxes = [_box(view) for view in self.views]
+        (w1, h1), (w2, h2) = (box[1] - box[0] for box in boxes)
+        self.stacked = min(w1 / h1, w2 / h2) > 1.9 if stacked is None else stacked
+        factor = w1 / w2 if self.stacked else h1 / h2
+        gap = GAP * w1
+        corner = np.array([0.0, h1 + gap]) if self.stacked else np.array([w1 + gap, 0.0])
+        self.places = [(boxes[0][0], 1.0, np.zeros(2)), (boxes[1][0], factor, corner)]
+        self.boxes = boxes
+        self.size = (w1, h1 + gap + h2 * factor) if self.stacked else (w1 + gap + w2 * factor, h1)
+
+    def at(self, side: int, xy: Floats) -> Floats:
+        """Points of a view on the common axes."""
+        low, factor, corner = self.places[side]
+        return np.asarray((xy - low) * factor + corner)
+
+    def prepare(self, axes: Axes) -> None:
+        """Lay the images down; points without an image get a plain sheet."""
+        axes.set(xlim=(0, self.size[0]), ylim=(self.size[1], 0), aspect="equal")
+        axes.set_axis_off()
+        for side, view in enumerate(self.views):
+            (x0, y0), (x1, y1) = (self.at(side, corner) for corner in self.boxes[side])
+            if view.image is not None:
+                # a pixel's centre lies at whole coordinates, as the points count
+                axes.imshow(view.image.rgb, extent=(x0, x1, y1, y0), interpolation="antialiased", zorder=0)
+            else:
+                axes.fill([x0, x1, x1, x0], [y0, y0, y1, y1], color=PAPER, zorder=0)
+        axes.set(xlim=(0, self.size[0]), ylim=(self.size[1], 0))
+
+    def segments(self, pairs: NDArray[np.int64]) -> Floats:
+        """(k, 2, 2): a line for each pair."""
+        ends = [self.at(side, view.points.xy)[pairs[:, side]] for side, view in enumerate(self.views)]
+        return np.stack(ends, axis=1)
+
+
+def _box(view: View) -> tuple[Floats, Floats]:
+    """The corners of the view's image, or of a sheet with room around its points."""
+    if view.image is not None:
+        return np.full(2, -0.5), np.array(view.image.size) - 0.5
+    xy = view.points.xy if len(view.points) else np.zeros((1, 2))
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    room = np.maximum(0.08 * (high - low).max(), 1.0)
+    centre, half = (low + high) / 2, np.maximum((high - low) / 2 + room, (high - low).max() / 4 + room)
+    return centre - half, centre + half
+
+
+def _lines(axes: Axes, segments: Floats, width: ArrayLike, z: float, **look: Any) -> None:
+    """Lines on a white halo."""
+    if len(segments):
+        under = np.asarray(width, float) + 1.8
+        halo = LineCollection(list(segments), linewidths=under, colors="white", alpha=0.75, capstyle="round", zorder=z)
+        axes.add_collection(halo, autolim=False)
+        over = LineCollection(list(segments), linewidths=width, zorder=z + 0.5, **look)
+        axes.add_collection(over, autolim=False)
+
+
+def _edges(axes: Axes, stage: Stage, graph: str) -> None:
+    if graph not in GRAPHS:
+        raise ValueError(f"There is no graph {graph!r}; choose one of {', '.join(GRAPHS)}.")
+    for side, view in enumerate(stage.views):
+        xy = stage.at(side, view.points.xy)
+        near = GRAPHS[graph].build(view.points.xy).adjacency()
+        ends = xy[np.argwhere(np.triu(near, 1))]
+        shade = LineCollection(list(ends), linewidths=1.8, colors=INK, alpha=0.25, zorder=1)
+        light = LineCollection(list(ends), linewidths=0.7, colors="white", alpha=0.85, zorder=1.2)
+        axes.add_collection(shade, autolim=False)
+        axes.add_collection(light, autolim=False)
+
+
+def _points(axes: Axes, stage: Stage, pair: Pair, size: float) -> bool:
+    """Discs for points that have a partner or may have one, hollow diamonds for those that have none."""
+    lonely = False
+    outliers = (np.empty(0, int), np.empty(0, int)) if pair.truth is None else pair.outliers()
+    for side, view in enumerate(stage.views):
+        xy = stage.at(side, view.points.xy)
+        alone = np.zeros(len(xy), bool)
+        alone[outliers[side]] = True
+        lonely |= bool(alone.any())
+        for some, marker, face, edge in ((~alone, "o", INK, "white"), (alone, "D", "white", INK)):
+            x, y = xy[some].T
+            axes.scatter(x, y, s=size, marker=marker, c=face, edgecolors=edge, linewidths=0.9, zorder=6)
+    return lonely
+
+
+def draw(
+    axes: Axes, pair: Pair, pairs: ArrayLike | None, *, graph: str | None, strength: ArrayLike | None, thin: float = 1.0
+) -> tuple[Stage, list[Line2D], LineCollection | None]:
+    """A pair with its matches; returns the legend's entries, and the coloured lines where the truth is unknown."""
+    stage = Stage(pair)
+    stage.prepare(axes)
+    if graph is not None:
+        _edges(axes, stage, graph)
+    found = np.empty((0, 2), np.int64) if pairs is None else np.asarray(pairs, np.int64).reshape(-1, 2)
+    crowd = float(np.clip(40 / max(len(found), 1), 0.45, 1.0))  # many lines are thin lines
+    base = 1.7 * crowd * thin
+    width = np.full(len(found), base)
+    if strength is not None:
+        given = np.asarray(strength, float)
+        if given.shape != (len(found),):
+            raise ValueError(f"There are {len(found)} matches and strengths of shape {given.shape}; one each is right.")
+        low, high = (given.min(), given.max()) if len(given) else (0.0, 1.0)
+        width = base * (0.6 + 0.9 * ((given - low) / (high - low) if high > low else np.ones(len(given)) / 2))
+    handles: list[Line2D] = []
+    coloured = None
+    if pair.truth is None:
+        coloured = _coloured(axes, stage.segments(found), width, strength)
+        if pairs is not None:
+            how = "" if coloured is None else ": the wider and brighter, the stronger"
+            colour = BLUE if coloured is None else coloured.get_cmap()(0.6)
+            handles.append(Line2D([], [], color=colour, lw=2, label=f"matched ({len(found)}){how}"))
+    elif pairs is not None:
+        which = {tuple(match): i for i, match in enumerate(found.tolist())}
+        for z, (name, some) in enumerate(kinds_of(pair, found).items()):
+            kind = KINDS[name]
+            wide = [width[which[tuple(match)]] if tuple(match) in which else base for match in some.tolist()]
+            _lines(axes, stage.segments(some), wide, 2 + z, colors=kind.colour, linestyles=[kind.dashes])
+            if len(some) or name in ("correct", "wrong"):
+                label = f"{kind.meaning} ({len(some)})"
+                handles.append(Line2D([], [], color=kind.colour, ls=kind.dashes, lw=2, label=label))
+    size = 22 * float(np.clip(60 / max(*pair.shape, 1), 0.35, 1.0)) * thin
+    if _points(axes, stage, pair, size):
+        look: dict[str, Any] = {"marker": "D", "ls": "", "mfc": "white", "mec": INK, "ms": 5}
+        handles.append(Line2D([], [], label="point without a partner", **look))
+    if strength is not None and pair.truth is not None and len(found):
+        handles.append(Line2D([], [], ls="", label="wider line: stronger match"))
+    return stage, handles, coloured
+
+
+def _coloured(axes: Axes, segments: Floats, width: Floats, strength: ArrayLike | None) -> LineCollection | None:
+    """Lines coloured by strength, the strongest on top; plain ones if no strength is known."""
+    if strength is None or not len(segments):
+        _lines(axes, segments, width, 2, colors=BLUE)
+        return None
+    values = np.asarray(strength, float)
+    order = np.argsort(values, kind="stable")
+    norm = Normalize(values.min(), values.max() if np.ptp(values) > 0 else values.min() + 1)
+    under = LineCollection(list(segments[order]), linewidths=width[order] + 1.8, colors="white", alpha=0.75, zorder=2)
+    lines = LineCollection(
+        list(segments[order]), array=values[order], cmap=COLOURS, norm=norm, linewidths=width[order] + 0.3, zorder=2.5
+    )
+    axes.add_collection(under, autolim=False)
+    axes.add_collection(lines, autolim=False)
+    return lines
