@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from numpy.testing import assert_array_equal
-from problems import mixed, planted
 
 from adgm import ADGM, State, solve
+from problems import mixed, planted
 from ui.job import ACTIVE, Frame, Frames, Job, JobPool, Thinned
 
 NO_PROBLEM = None
@@ -143,6 +143,17 @@ def test_snapshots_come_ten_times_a_second_or_after_every_iteration(monkeypatch,
     Job(method, NO_PROBLEM, pool=JobPool(1), rounding=published).start().wait(10)  # type: ignore[arg-type]
     gaps = np.diff([moment for moment in moments if moment > 5])
     assert len(moments) > 90 and max(gaps[:-1]) <= max(0.1, each) + 1e-6 and min(gaps[:-1]) > 0.09
+
+
+def test_a_pace_slows_the_run_but_neither_the_clock_nor_the_answers(run):
+    job = run(pause=0.0, pace=50.0)
+    eventually(lambda: job.snapshot().iteration >= 20)
+    assert job.snapshot().rate < 70 and job.snapshot().elapsed < 0.3
+    began = time.monotonic()
+    job.pace = 0.01
+    job.stop()
+    assert job.wait(2).status == "stopped" and time.monotonic() - began < 1.0
+    assert job.snapshot().iteration < 100
 
 
 def test_elapsed_counts_computing_only_and_the_time_limit_ends_it(run):

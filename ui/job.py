@@ -220,12 +220,15 @@ class Job:
         time_limit: float | None = None,
         patience: float = PATIENCE,
         paused: bool = False,
+        pace: float | None = None,
         pool: JobPool = POOL,
         rounding: Callable[[Problem, Floats], tuple[NDArray[np.bool_], float]] = best_rounding,
     ) -> None:
-        if time_limit is not None and not time_limit > 0:
-            raise ValueError(f"the time limit must be a positive number of seconds, not {time_limit}")
+        for name, value in (("time limit", time_limit), ("pace", pace)):
+            if value is not None and not value > 0:
+                raise ValueError(f"the {name} of a run must be a positive number or none, not {value}")
         self.method, self.problem, self.time_limit, self.patience = method, problem, time_limit, patience
+        self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
         self._pool, self._rounding = pool, rounding
         self._changed = threading.Condition()
         self._paused, self._steps, self._stopping = paused, 0, False
@@ -372,7 +375,8 @@ class Job:
         """As many iterations as fill the time until the next snapshot, or as were asked for; at first the start."""
         with self._changed:
             stepping, before = self._paused, self._state
-            asked = min(self._steps, self._every) if stepping else self._every
+            most = self._steps if stepping else max(1, int(self.pace * INTERVAL)) if self.pace else self._every
+            asked = min(self._every, most)
             changes, self._changes = (self._changes, []) if before is not None and asked else ([], self._changes)
             began = self._began = monotonic()
         state = self.method.init(self.problem) if before is None else before
@@ -390,9 +394,12 @@ class Job:
             self._elapsed += total - spent
             if stepping and self._paused:
                 self._steps = max(self._steps - ran, 0)
+            if ran and self.pace and not stepping:
+                self._changed.wait_for(lambda: self._paused or self._over(), ran / self.pace - total)
         if ran:
             self._adapt(spent / ran, total - spent)
-            self._rate = 0.7 * (self._rate or ran / total) + 0.3 * ran / total
+            rate = ran / max(monotonic() - began, 1e-9)
+            self._rate = 0.7 * (self._rate or rate) + 0.3 * rate
 
     def _adapt(self, each: float, overhead: float) -> None:
         """How many iterations until the next snapshot, when each one takes so long and a snapshot so much more."""
@@ -420,16 +427,9 @@ class Job:
             self._frames.add(frame)
             self._elapsed += spent
             self._snapshot = replace(
-                self._snapshot,
-                iteration=state.iteration,
-                elapsed=self._elapsed,
-                rate=self._rate,
-                history=self._curves.arrays(),
-                marks=tuple(self._marks),
-                frame=frame,
-                best=best,
-                best_energy=best_energy,
-            )
+                self._snapshot, iteration=state.iteration, elapsed=self._elapsed, rate=self._rate, frame=frame,
+                history=self._curves.arrays(), marks=tuple(self._marks), best=best, best_energy=best_energy,
+            )  # fmt: skip
 
     def _record(self, state: State, spent: float) -> None:
         length = len(next(iter(state.trace.values()), ()))

@@ -283,7 +283,7 @@ def _image_address(image: Picture, coordinates: str) -> str:
     return _media(content, mimetype, coordinates)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False)
 def _encoded(digest: str, _rgb: NDArray[np.uint8]) -> tuple[str, bytes]:
     """An image as a file; kept by the digest of its pixels, because encoding takes longer than a whole update."""
     height, width = _rgb.shape[:2]

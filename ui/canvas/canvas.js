@@ -1,7 +1,6 @@
 // The two-image canvas. One Board lives on its root element and outlives every update: `update` takes what Python
 // sends, `draw` paints, and two things travel back: the points after an edit, and the pair that was picked.
-// Every text is set with textContent or drawn; none is ever parsed as markup. Python joins this file and paint.js into
-// one module.
+// Every text is set with textContent or drawn, never parsed as markup. Python joins this file to paint.js.
 
 const NARROW = 600;             // below this width (CSS pixels) the images are stacked
 const MOST_ZOOM = 40;
@@ -18,7 +17,8 @@ class Board {
     this.ends = new AbortController();
     this.images = [null, null];
     this.pointers = new Map();
-    this.hover = this.gesture = this.chosen = null;     // chosen: the selected point in edit mode, [side, index]
+    this.hover = this.cursor = this.gesture = null;
+    this.chosen = null;         // the selected point in edit mode: [side, index]
     this.lastScroll = -Infinity;
     this.build();
     this.listen();
@@ -102,9 +102,10 @@ class Board {
   update(data, locate, send) {
     const before = this.data;
     const key = `${data.session} ${data.key}`;
-    if (!memories.has(key)) memories.set(key, { zoom: 1, centre: [0.5, 0.5], past: [], future: [], revision: 0, serial: 0 });
+    const blank = { zoom: 1, centre: [0.5, 0.5], past: [], future: [], revision: 0, serial: 0 };
+    if (!memories.has(key)) memories.set(key, blank);
     this.memory = memories.get(key);
-    Object.assign(this, { data, locate, send });
+    Object.assign(this, { data, locate, send, hover: null });
     this.takePoints(data, before);
     const { i: lefts, j, kind, value, text } = data.lines;
     this.lines = lefts.map((i, k) => ({ index: k, i, j: j[k], kind: kind[k], value: value[k], text: text[k] }))
@@ -113,9 +114,8 @@ class Board {
     data.sides.forEach((side, k) => this.loadImage(k, side.src));
     const shape = JSON.stringify(this.boxes);
     if (this.memory.shape !== shape) Object.assign(this.memory, { shape, zoom: 1, centre: [0.5, 0.5] });
-    this.hover = null;
-    this.tip.hidden = true;
     this.refresh();
+    this.setHover(this.cursor);                          // the line under a resting pointer may have changed
   }
 
   takePoints(data, before) {
@@ -160,8 +160,7 @@ class Board {
   }
 
   sendPoints(points) {
-    this.points = points;
-    this.settled = null;
+    Object.assign(this, { points, settled: null, hover: null });
     this.lines = this.lines.filter((line) => points[0][line.i] && points[1][line.j]);
     const revision = (this.memory.revision += 1);
     this.send.state("points", { left: points[0], right: points[1], revision, start: this.data.start });
@@ -193,7 +192,6 @@ class Board {
   finishNudge() { if (this.settled && !this.gesture) this.commit(this.points); }
 
   clear(side) {
-    if (!this.points[side].length) return;
     this.chosen = null;
     this.commit(this.edited(side, () => []));
   }
@@ -207,10 +205,7 @@ class Board {
     this.refresh();
   }
 
-  get selected() {
-    const pick = this.memory.pick;
-    return pick ? this.lines.find((line) => line.i === pick[0] && line.j === pick[1]) ?? null : null;
-  }
+  get selected() { return this.lines.find((line) => String([line.i, line.j]) === String(this.memory.pick)) ?? null; }
 
   // ---------------------------------------------------------------- geometry: image pixels -> picture -> screen
 
@@ -287,6 +282,8 @@ class Board {
     this.draw();
   }
 
+  slide(from, to) { this.pan([(from[0] - to[0]) / this.pixelsPerUnit, (from[1] - to[1]) / this.pixelsPerUnit]); }
+
   resetView() { this.zoom(0); }
 
   // ---------------------------------------------------------------- pointer and keyboard
@@ -303,27 +300,29 @@ class Board {
     this.pointers.set(event.pointerId, at);
     const point = this.data.mode === "edit" && this.pointers.size === 1 ? this.pointAt(...at, reach) : null;
     if (this.pointers.size > 1) this.cancel();                   // a second finger: pinch, and no click at its end
-    this.gesture = { start: at, last: at, point, moved: this.pointers.size > 1 };
+    this.gesture = { start: at, point, moved: this.pointers.size > 1 };
     if (point) { this.chosen = point; this.refresh(); }
   }
 
   move(event) {
-    const at = this.place(event), gesture = this.gesture;
-    if (!this.pointers.has(event.pointerId)) return this.setHover(at);
-    if (this.pointers.size === 2) {
-      const before = this.pointers.get(event.pointerId), other = [...this.pointers.values()].find((one) => one !== before);
-      const far = (a) => Math.hypot(a[0] - other[0], a[1] - other[1]) || 1;
-      this.pointers.set(event.pointerId, at);
-      return this.zoom(far(at) / far(before), (at[0] + other[0]) / 2, (at[1] + other[1]) / 2);
-    }
+    const at = this.place(event), gesture = this.gesture, before = this.pointers.get(event.pointerId);
+    if (!before) return this.setHover(at);
     this.pointers.set(event.pointerId, at);
-    gesture.moved ||= Math.hypot(at[0] - gesture.start[0], at[1] - gesture.start[1]) > 3;
+    if (!gesture) return;
+    if (this.pointers.size === 2) {
+      const other = [...this.pointers.values()].find((one) => one !== at);
+      const far = (a) => Math.hypot(a[0] - other[0], a[1] - other[1]) || 1;
+      const middle = (a) => [(a[0] + other[0]) / 2, (a[1] + other[1]) / 2];
+      this.zoom(far(at) / far(before), ...middle(before));
+      return this.slide(middle(before), middle(at));
+    }
+    const from = gesture.moved ? before : gesture.start;
+    gesture.moved ||= Math.hypot(at[0] - from[0], at[1] - from[1]) > 3;
     if (!gesture.moved) return;
     this.canvas.classList.add("moving");
     this.setHover(null);
     if (gesture.point) this.movePoint(gesture.point, this.toImage(gesture.point[0], ...at));
-    else this.pan([(gesture.last[0] - at[0]) / this.pixelsPerUnit, (gesture.last[1] - at[1]) / this.pixelsPerUnit]);
-    gesture.last = at;
+    else this.slide(from, at);
   }
 
   release(event) {
@@ -360,7 +359,8 @@ class Board {
     const edit = this.data.mode === "edit", step = event.shiftKey ? 10 : 1, command = event.ctrlKey || event.metaKey;
     const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     const letter = event.key.toLowerCase();
-    const remove = () => this.removePoint(this.chosen), editing = { a: () => this.addAtCentre(), delete: remove, backspace: remove };
+    const remove = () => this.removePoint(this.chosen);
+    const editing = { a: () => this.addAtCentre(), delete: remove, backspace: remove };
     const always = {
       "+": () => this.zoom(1.5), "=": () => this.zoom(1.5), "-": () => this.zoom(1 / 1.5), "0": () => this.resetView(),
       n: () => this.next(1), p: () => this.next(-1), escape: () => this.letGo(),
@@ -374,18 +374,14 @@ class Board {
     action();
   }
 
-  letGo() {
-    this.chosen = null;
-    this.choose(null);
-    this.refresh();
-  }
+  letGo() { this.chosen = null; this.choose(null); this.refresh(); }
 
   arrow([dx, dy], step) {
     if (this.data.mode === "edit" && this.chosen) {
       const [x, y] = this.points[this.chosen[0]][this.chosen[1]];
       return this.movePoint(this.chosen, [x + dx * step, y + dy * step]);
     }
-    this.pan([(dx * step * 30) / this.pixelsPerUnit, (dy * step * 30) / this.pixelsPerUnit]);
+    this.slide([dx * step * 30, dy * step * 30], [0, 0]);
   }
 
   next(direction) {                                              // walk through the lines, or through the points
@@ -406,12 +402,13 @@ class Board {
   }
 
   setHover(at) {
+    this.cursor = at;
     if (at && this.gesture) return;
     const point = at && this.pointAt(...at), line = at && !point ? this.lineAt(...at) : null;
     const same = this.hover?.line === line && String(this.hover?.point) === String(point);
     this.hover = point || line ? { point, line } : null;
     this.canvas.classList.toggle("over", Boolean(line || (point && this.data.mode === "edit")));
-    this.tip.hidden = !this.hover;
+    this.tip.hidden = !this.hover || (line !== null && line === this.selected);      // the status line tells it already
     if (this.hover) {
       this.tip.textContent = line ? lineText(line) : pointText(this, point);
       const x = at[0] + 14 + this.tip.offsetWidth > this.width ? at[0] - 12 - this.tip.offsetWidth : at[0] + 14;
