@@ -1,0 +1,298 @@
+"""What a user takes away: matches, keypoints, history, everything in one file, and a pair as a zip to open again.
+
+Coordinates are in the pixels of the original images, whatever size was worked at; only the zip of a pair, which
+carries the working images themselves, has its points in theirs.
+"""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image as Pillow
+
+from adgm import Problem, Result
+from features.images import MAX_BYTES, MAX_PIXELS, Image, decode, shown
+from features.keypoints import Keypoints
+from features.pairs import SIDES, Pair, View
+from features.pointfiles import read_points, read_truth, write_points, write_truth
+from features.score import Metrics, matched_pairs, shares
+from features.setup import PAIR_FILE, Setup
+
+MANIFEST = "pair.json"
+FILES = (MANIFEST, "truth.csv", "setup.json", *(f"{side}{kind}" for side in SIDES for kind in (".png", ".csv")))
+MAX_MANIFEST = 100_000  # bytes, of each JSON file
+MAX_ZIP = 2 * MAX_BYTES + 4_000_000
+VERSION = 1
+
+
+class PairFileError(ValueError):
+    """A zip file that is not a saved pair, and why, in a sentence for its owner."""
+
+
+# ---- matches -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """The matches of a pair, one row each, in original pixels."""
+
+    pair: Pair
+    pairs: NDArray[np.int64]  # (k, 2)
+    relaxed: NDArray[np.float64]  # (k,) the relaxed value of each
+    share: NDArray[np.float64]  # (k,) its share of the energy
+
+    def rows(self) -> list[dict[str, Any]]:
+        left, right = (original(view).xy for view in (self.pair.left, self.pair.right))
+        names = [view.points.labels for view in (self.pair.left, self.pair.right)]
+        found = []
+        for (i, j), relaxed, share in zip(self.pairs.tolist(), self.relaxed, self.share, strict=True):
+            row: dict[str, Any] = {"left": i, "right": j}
+            row |= {"left_x": float(left[i, 0]), "left_y": float(left[i, 1])}
+            row |= {"right_x": float(right[j, 0]), "right_y": float(right[j, 1])}
+            for side, labels, k in zip(SIDES, names, (i, j), strict=True):
+                row |= {} if labels is None else {f"{side}_label": labels[k]}
+            row |= {"relaxed": float(relaxed), "energy_share": float(share)}
+            if self.pair.truth is not None:
+                row["correct"] = bool(self.pair.truth[i] == j)
+            found.append(row)
+        return found
+
+    def columns(self) -> list[str]:
+        labels = [f"{side}_label" for side, view in zip(SIDES, self._views, strict=True) if view.points.labels]
+        truth = [] if self.pair.truth is None else ["correct"]
+        return ["left", "right", "left_x", "left_y", "right_x", "right_y", *labels, "relaxed", "energy_share", *truth]
+
+    @property
+    def _views(self) -> tuple[View, View]:
+        return self.pair.left, self.pair.right
+
+
+def matches_of(pair: Pair, problem: Problem, assignment: ArrayLike, relaxed: ArrayLike | None = None) -> Matches:
+    """The matches of an assignment over the problem's variables; `relaxed` (n1 × n2) is what was rounded to it."""
+    found = matched_pairs(problem, assignment)
+    values = np.ones(len(found)) if relaxed is None else np.asarray(relaxed, float)[found[:, 0], found[:, 1]]
+    return Matches(pair, found, values, shares(problem, assignment))
+
+
+def matches_csv(matches: Matches) -> bytes:
+    """One line per match; points are numbered from 0."""
+    return _table(matches.columns(), (row.values() for row in matches.rows()))
+
+
+def matches_json(matches: Matches, setup: Setup | None = None, metrics: Metrics | None = None) -> bytes:
+    """The matches with the sizes of the images, the settings and the metrics."""
+    pair = matches.pair
+    content: dict[str, Any] = {"pair": pair.name, "pixels": "of the original images, origin top left"}
+    for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
+        size = None if view.image is None else list(view.image.original_size)
+        content[side] = {"points": len(view.points), "image_size": size}
+    content["matches"] = matches.rows()
+    content["setup"] = None if setup is None else setup.to_dict()
+    content["metrics"] = None if metrics is None else metrics.to_dict()
+    return _json(content)
+
+
+def original(view: View) -> Keypoints:
+    """The points of a view in the pixels of its original image."""
+    return view.points if view.image is None else view.points.scaled(1 / view.image.scale)
+
+
+def keypoints(view: View, format: str = "csv") -> bytes:
+    """The points of a view as a point file of any of its formats."""
+    return write_points(view.points, format, scale=1.0 if view.image is None else view.image.scale)
+
+
+# ---- a run -------------------------------------------------------------------------------------------------------
+
+
+def history_csv(history: Mapping[str, ArrayLike]) -> bytes:
+    """One line per iteration, with whatever the method traces."""
+    columns = {name: np.asarray(values, float) for name, values in history.items()}
+    length = max((len(values) for values in columns.values()), default=0)
+    if "iteration" not in columns:
+        columns = {"iteration": np.arange(1, length + 1, dtype=float), **columns}
+    for name, values in columns.items():
+        if len(values) != length:
+            raise ValueError(f"The history's {name} has {len(values)} values, the longest has {length}.")
+    steps = (int(step) for step in columns.pop("iteration"))
+    rows = zip(steps, *(values.tolist() for values in columns.values()), strict=True)
+    return _table(["iteration", *columns], rows)
+
+
+def everything_npz(
+    pair: Pair, result: Result[Any], setup: Setup | None = None, metrics: Metrics | None = None
+) -> bytes:
+    """The whole run as arrays, readable with `numpy.load(file, allow_pickle=False)`; points in original pixels."""
+    arrays: dict[str, Any] = {}
+    for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
+        points = original(view)
+        given = {"xy": points.xy, "angle": points.angle, "diameter": points.size, "strength": points.strength}
+        arrays |= {f"{side}_{name}": values for name, values in given.items() if values is not None}
+        if points.labels is not None:
+            arrays[f"{side}_labels"] = np.array(points.labels, np.str_)
+        if view.image is not None:
+            arrays[f"{side}_image_size"] = np.array(view.image.original_size)
+    if pair.truth is not None:
+        arrays["truth"] = pair.truth
+    arrays |= {"pairs": result.pairs, "relaxed": result.x, "energy": result.energy, "iterations": result.iterations}
+    arrays |= {"seconds": result.seconds, "status": np.str_(result.status), "name": np.str_(pair.name)}
+    arrays["energy_share"] = shares(result.problem, result.assignment)
+    arrays |= {f"history_{name}": values for name, values in result.history.items()}
+    arrays |= {} if setup is None else {"setup": np.str_(setup.to_json())}
+    arrays |= {} if metrics is None else {"metrics": np.str_(json.dumps(metrics.to_dict()))}
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)
+    return out.getvalue()
+
+
+# ---- a pair as one file ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """What a zip file held."""
+
+    pair: Pair
+    setup: Setup | None
+
+
+def save_pair(pair: Pair, setup: Setup | None = None) -> bytes:
+    """Images, points, truth and settings as one zip file; the same pair gives the same bytes."""
+    content: dict[str, Any] = {"version": VERSION, "name": pair.name, "truth": pair.truth is not None}
+    files: dict[str, bytes] = {}
+    for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
+        files[f"{side}.csv"] = write_points(view.points, "csv")
+        content[side] = None
+        if view.image is not None:
+            files[f"{side}.png"] = _png(view.image)
+            if len(files[f"{side}.png"]) > MAX_BYTES:
+                raise ValueError(
+                    f"The {side} image of {pair.name} needs {len(files[f'{side}.png']) / 1e6:.0f} MB as PNG; "
+                    f"at most {MAX_BYTES / 1e6:.0f} MB could be opened again."
+                )
+            content[side] = {"scale": view.image.scale, "original_size": list(view.image.original_size)}
+    if pair.truth is not None:
+        files["truth.csv"] = write_truth(pair.truth)
+    if setup is not None:
+        files["setup.json"] = setup.to_json().encode()
+    files = {MANIFEST: _json(content), **files}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in files.items():  # ZipInfo's own date, 1980, so that the bytes do not depend on the day
+            packing = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
+            archive.writestr(zipfile.ZipInfo(name), data, compress_type=packing)
+    return out.getvalue()
+
+
+def open_pair(data: bytes, name: str = PAIR_FILE) -> Opened:
+    """A pair from the bytes of `save_pair`. Nothing is unpacked to disk, and no name in the file is a path to us."""
+    title = shown(name)
+    try:
+        files = _members(data)
+        content = _manifest(files)
+        images: list[Image | None] = [_image(files, content, side) for side in SIDES]
+        points = [_points(files, side) for side in SIDES]
+        truth = None
+        if content["truth"]:
+            truth = read_truth(_needed(files, "truth.csv"), "truth.csv", (len(points[0]), len(points[1])))
+        views = [View(image, spots) for image, spots in zip(images, points, strict=True)]
+        pair = Pair(views[0], views[1], truth, content["name"])
+        settings = files.get("setup.json")
+        return Opened(pair, None if settings is None else Setup.from_json(settings.decode("utf-8")))
+    except PairFileError as error:
+        raise PairFileError(f"{title} {error}") from error
+    except (ValueError, KeyError, TypeError) as error:  # what images, points or settings have to say about the content
+        raise PairFileError(f"{title} is not a saved pair as we write it: {error}") from error
+
+
+def _members(data: bytes) -> dict[str, bytes]:
+    """The files we know by name, each judged by its size in the directory before it is unpacked."""
+    if len(data) > MAX_ZIP:
+        raise PairFileError(f"has {len(data) / 1e6:.0f} MB; at most {MAX_ZIP / 1e6:.0f} MB are accepted.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            found: dict[str, bytes] = {}
+            for member in archive.infolist():
+                if member.filename not in FILES or member.filename in found:
+                    what = "twice" if member.filename in found else "which we do not know"
+                    raise PairFileError(f"holds {shown(member.filename)} {what}; only files that we wrote are read.")
+                most = MAX_MANIFEST if member.filename.endswith(".json") else MAX_BYTES
+                if member.file_size > most:
+                    raise PairFileError(
+                        f"holds {shown(member.filename)} of {member.file_size / 1e6:.1f} MB; too large."
+                    )
+                with archive.open(member) as stream:
+                    found[member.filename] = stream.read(most + 1)
+            return found
+    except PairFileError:
+        raise
+    except Exception as error:  # BadZipFile, zlib.error, RuntimeError for a password …: whatever damage leads to
+        raise PairFileError("is not a zip file, or a damaged one.") from error
+
+
+def _manifest(files: Mapping[str, bytes]) -> dict[str, Any]:
+    try:
+        content = json.loads(_needed(files, MANIFEST).decode("utf-8"))
+    except RecursionError as error:
+        raise PairFileError(f"holds a {MANIFEST} that is nested too deeply.") from error
+    if not isinstance(content, dict) or content.get("version") != VERSION:
+        raise PairFileError(f"has a {MANIFEST} of another version than {VERSION}.")
+    if not isinstance(content.get("name"), str) or not isinstance(content.get("truth"), bool):
+        raise PairFileError(f"has a {MANIFEST} without a name and a word on the truth.")
+    clean = "".join(letter if letter.isprintable() else " " for letter in content["name"])
+    return {**content, "name": clean[:200]}
+
+
+def _needed(files: Mapping[str, bytes], name: str) -> bytes:
+    if name not in files:
+        raise PairFileError(f"lacks {name}.")
+    return files[name]
+
+
+def _points(files: Mapping[str, bytes], side: str) -> Keypoints:
+    data = _needed(files, f"{side}.csv")
+    if data.strip() in (b"x,y", b""):
+        return Keypoints(np.empty((0, 2)))
+    return read_points(data, f"{side}.csv")
+
+
+def _image(files: Mapping[str, bytes], content: Mapping[str, Any], side: str) -> Image | None:
+    told = content.get(side)
+    if told is None:
+        return None
+    image = decode(_needed(files, f"{side}.png"), max_side=MAX_PIXELS, name=f"{side}.png")
+    scale, size = told["scale"], told["original_size"]
+    if not isinstance(scale, int | float) or not (isinstance(size, list) and len(size) == 2):
+        raise PairFileError(f"tells no scale and size of its {side} image.")
+    if not all(isinstance(n, int) and abs(n * scale - m) <= 1 for n, m in zip(size, image.size, strict=True)):
+        raise PairFileError(f"says that its {side} image comes from one of {size} pixels, which its scale denies.")
+    return Image(image.rgb, float(scale), (size[0], size[1]))
+
+
+# ---- bytes -------------------------------------------------------------------------------------------------------
+
+
+def _png(image: Image) -> bytes:
+    out = io.BytesIO()
+    Pillow.fromarray(image.rgb).save(out, "PNG")
+    return out.getvalue()
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content, ensure_ascii=False, indent=1).encode()
+
+
+def _table(header: list[str], rows: Iterable[Iterable[Any]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *([_cell(value) for value in row] for row in rows)])
+    return out.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
