@@ -15,7 +15,7 @@ from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem,
 from adgm.rounding import Assignment
 
 COPIES = 3  # matrices over all pairs of labels that are held at once: the costs as given, moved, and being moved
-ROUNDING = 32 * np.finfo(float).eps  # twice the roundings that a pair's cost sees in a sweep, each half an eps
+ROUNDING = 16 * np.finfo(float).eps  # twice what a sweep can add: 16 roundings of a pair's cost, half an eps each
 
 
 def refusal(problem: Problem) -> str:
@@ -120,7 +120,9 @@ class Root:
         pair[exclude(labels.row, labels.col, labels.width)] = np.inf
         unused = np.zeros((n + 1, labels.width + 1) if self.keep_unused else (0, 0))
         costs = Costs(self.single.copy(), pair, unused)
-        return Node(labels, costs, np.arange(n), np.empty(0, np.int64), signed=True)
+        lowest = float(min(self.single.min(), self.pair.min()))
+        largest = float(max(self.single.max(), self.pair.max(), -lowest))
+        return Node(labels, costs, np.arange(n), np.empty(0, np.int64), largest=largest, signed=lowest < 0)
 
     def improved(self, chosen: LongArray) -> tuple[Assignment, float]:
         """The matching that these labels stand for after a descent by moves and exchanges, and its energy."""
@@ -144,7 +146,7 @@ class Node:
     base: float = 0.0
     error: float = 0.0  # what rounding may have added to the base so far
     lower: float = -np.inf  # no matching that is left costs less
-    largest: float = np.inf  # magnitude of the costs in the last sweep
+    largest: float = 0.0  # magnitude of the costs in the last sweep
     signed: bool = False  # costs may be negative: nothing can be ruled out yet
     pending: int = -1  # a label still to be chosen: branches are opened late and share their parent's arrays
     gains: tuple[float, ...] = ()  # the base after each sweep
@@ -166,8 +168,7 @@ class Node:
         Matchings that cost `limit` or more are no longer looked for; None: there are no others.
         """
         unit = ROUNDING * (self.rows + 1) ** 2
-        margin = self.error + (0.0 if self.signed else 4 * unit * self.largest)  # sweeps at most treble a cost
-        limit = np.inf if self.signed else limit + margin
+        limit = np.inf if self.signed else limit + self.error + 4 * unit * self.largest  # a sweep may treble a cost
         out, cost = scratch(self.labels), np.empty(len(self.names))
         if probing and np.isfinite(limit):
             kernels.probe(self.labels, self.costs, self.base, limit, cost, out)

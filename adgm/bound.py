@@ -24,13 +24,14 @@ class Bound:
     gap: float  # (energy − lower) / the larger magnitude of both; 0 when proved optimal
     best: Assignment  # the best matching met on the way, over the problem's variables
     best_energy: float
+    solved: bool  # whether that one is proved optimal, whatever the gap of the matching asked about
     sweeps: int
     nodes: int
     seconds: float
 
     @property
     def proved(self) -> bool:
-        """Whether the matching asked about is proved optimal (but for a ten-millionth of its energy)."""
+        """Whether the matching asked about is proved optimal (but for a millionth of its energy)."""
         return self.gap == 0.0
 
     def __str__(self) -> str:
@@ -69,6 +70,7 @@ def bound(
         gap=relative_gap(energy, state.lower, state.root.scale),
         best=result.assignment,
         best_energy=result.energy,
+        solved=state.proved,
         sweeps=state.iteration,
         nodes=state.nodes,
         seconds=result.seconds,

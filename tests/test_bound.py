@@ -183,7 +183,7 @@ def test_the_search_meets_the_optimum_of_brute_force(problem, seed):
     assert state.proved
     assert state.answer == "proved optimal"
     assert state.best_energy == pytest.approx(best, abs=1e-9)
-    assert state.lower == pytest.approx(best, rel=1e-6, abs=1e-6)
+    assert state.lower == pytest.approx(best, rel=1e-5, abs=1e-5)
 
 
 @deterministic(max_examples=60)
@@ -194,10 +194,11 @@ def test_the_bound_judges_any_matching(problem, data):
     x = np.zeros(problem.shape)
     x[tuple(np.array(pairs, int).reshape(-1, 2).T)] = 1
     found, best = bound(problem, x), optimum(problem)
+    assert found.solved
     assert found.energy == pytest.approx(energy(problem, pairs), abs=1e-9)
     assert found.lower <= best + 1e-9
     assert found.best_energy == pytest.approx(best, abs=1e-9)
-    assert found.proved == (found.energy <= best + 1e-6 * max(1.0, abs(best)))
+    assert found.proved == (found.energy <= best + 1e-5 * max(1.0, abs(best)))
     assert str(found) == "proved optimal" if found.proved else str(found).startswith("gap ")
 
 

@@ -155,7 +155,7 @@ def settle(labels, costs, base, limit, out):
 @compiled
 def sweep(labels, costs, base, limit, take, order, cost, out):
     """One round of dual ascent; returns the new base (infinite: no choice costs less than `limit`) and the largest
-    finite cost met.
+    cost that stays.
 
     Single costs are spread evenly over the other rows of their subproblems. Then every label in turn, by `order`,
     takes the share `take` of its pairs' counterparts, moves the cheapest assignment of its subproblem to its single
@@ -196,12 +196,12 @@ def sweep(labels, costs, base, limit, take, order, cost, out):
             for q in range(labels.start[i], labels.start[i + 1]):
                 if cost[q] == np.inf:
                     continue
-                largest = max(largest, abs(cost[q]))
                 rest = max((cost[q] - out.u[i]) - out.v[labels.col[q]], 0.0)
                 left = pair[q, p] - take * pair[q, p]
                 if base + z + single[q] + rest + left >= limit:
                     pair[p, q] = pair[q, p] = np.inf
                 else:
+                    largest = max(largest, abs(cost[q]))
                     pair[p, q] = 0.5 * rest
                     pair[q, p] = left + 0.5 * rest
     return settle(labels, costs, base, limit, out), largest

@@ -17,7 +17,7 @@ from adgm.problem import Problem
 from adgm.rounding import Assignment
 from adgm.run import State, solve
 
-TOLERANCE = 1e-7  # a matching is called optimal if none is better by more than this share of its energy
+TOLERANCE = 1e-6  # a matching is called optimal if none is better by more than this share of its energy
 PATIENCE = 10  # a node is split when this many sweeps …
 PROGRESS = 0.1  # … close less than this share of its gap
 
@@ -47,7 +47,7 @@ class DDState(State):
 
 def tolerance(energy: float, scale: float) -> float:
     """How little better than `energy` is no better; `scale` is what one cost is like, for energies around zero."""
-    return TOLERANCE * max(abs(energy), 1e-2 * scale)
+    return TOLERANCE * max(abs(energy), 1e-3 * scale)
 
 
 def relative_gap(energy: float, lower: float, scale: float) -> float:
@@ -156,7 +156,7 @@ class DD:
             lower=lower,
             floor=floor,
             nodes=nodes,
-            proved=relative_gap(state.best_energy, lower, root.scale) == 0.0,
+            proved=bool(relative_gap(state.best_energy, lower, root.scale) == 0.0),
             stuck=stuck or current is None,
         )
 
