@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from adgm import _kernels as kernels
 from adgm._kernels import Assigned, Costs, FloatArray, Labels, LongArray
@@ -27,38 +29,112 @@ def refusal(problem: Problem) -> str:
     return ""
 
 
-def pair_costs(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """c (n,) and the symmetric S (n, n) with energy Σ c_p + ½ Σ S_pq over the chosen p and q ≠ p."""
-    layout, n = problem.layout, problem.n
-    single, matrix = np.zeros(n), np.zeros((n, n))
-    formulas = [p for p in problem.potentials if isinstance(p, Formula)]
-    for p in problem.potentials:
-        if isinstance(p, Dense):
-            tensor = p.tensor(layout.shape)
-            target = single if tensor.ndim == 1 else matrix
-            target += tensor[np.ix_(*[layout.variables] * tensor.ndim)]
-        elif isinstance(p, Sparse):
-            index = layout.renumber()[p.indices]
-            kept = (index >= 0).all(axis=1)
-            target = single if index.shape[1] == 1 else matrix
-            np.add.at(target, tuple(index[kept].T), p.costs[kept])
-            if p.symmetric and index.shape[1] == 2:
-                np.add.at(target, tuple(index[kept, ::-1].T), p.costs[kept])
-    if formulas:
-        columns = PairwiseColumns(layout, formulas, None, False, 1)
-        step = max(1, CHUNK // n)
-        for at in range(0, n, step):
-            some = np.arange(at, min(at + step, n))
-            matrix[some] += columns.compute(some)
-    single += np.diag(matrix)
-    matrix = matrix + matrix.T
-    np.fill_diagonal(matrix, 0.0)
-    return single, matrix
+class PairCosts:
+    """A problem's energy as Σ c_p + ½ Σ S_pq over the chosen variables p and q ≠ p, with S symmetric, row by row."""
+
+    def __init__(self, problem: Problem) -> None:
+        layout, self.n = problem.layout, problem.n
+        self.single = np.zeros(self.n)
+        self.dense: list[FloatArray] = []
+        sparse = csr_array((self.n, self.n))
+        formulas = [p for p in problem.potentials if isinstance(p, Formula)]
+        for p in problem.potentials:
+            if isinstance(p, Dense):
+                tensor = p.tensor(layout.shape)
+                if not layout.full:
+                    tensor = tensor[np.ix_(*[layout.variables] * tensor.ndim)]
+                if tensor.ndim == 1:
+                    self.single += tensor
+                else:
+                    self.dense.append(tensor)
+                    self.single += np.diag(tensor)
+            elif isinstance(p, Sparse):
+                index = layout.renumber()[p.indices]
+                kept = (index >= 0).all(axis=1)
+                index, cost = index[kept], p.costs[kept]
+                if index.shape[1] == 1:
+                    np.add.at(self.single, index[:, 0], cost)
+                else:
+                    matrix = csr_array((cost, tuple(index.T)), shape=(self.n, self.n))
+                    sparse = sparse + (matrix + matrix.T if p.symmetric else matrix)
+        self.single += sparse.diagonal()
+        self.sparse = csr_array(sparse + sparse.T)
+        symmetric = all(f.symmetric for f in formulas)
+        flips = () if not formulas else (False,) if symmetric else (False, True)
+        self.factor = 2.0 if symmetric else 1.0
+        self.columns = [PairwiseColumns(layout, formulas, None, flip, 1) for flip in flips]
+
+    def rows(self, some: LongArray) -> FloatArray:
+        """These rows of S, the diagonal left as it may be."""
+        total: FloatArray = self.sparse[some].toarray()
+        for matrix in self.dense:
+            total += matrix[some] + matrix[:, some].T
+        for columns in self.columns:
+            total += self.factor * columns.compute(some)
+        return total
+
+    def chunks(self) -> Iterator[tuple[LongArray, FloatArray]]:
+        """All rows, some at a time."""
+        step = max(1, CHUNK // self.n)
+        for at in range(0, self.n, step):
+            some = np.arange(at, min(at + step, self.n))
+            yield some, self.rows(some)
+
+
+def label(problem: Problem) -> tuple[Labels, LongArray]:
+    """The problem's variables as labels of rows that take exactly one each, and the variable behind each label.
+
+    Rows are the side that must be matched. Where neither must, they are the smaller side, and every row gets a last
+    label "nobody" (variable −1) in a column of its own that serves any number.
+    """
+    if why := refusal(problem):
+        raise ValueError(why)
+    layout, shape = problem.layout, problem.shape
+    optional = problem.rows == problem.cols == AT_MOST_ONE
+    by_column = problem.rows != EXACTLY_ONE and (problem.cols == EXACTLY_ONE or shape[1] < shape[0])
+    row, col = (layout.col, layout.row) if by_column else (layout.row, layout.col)
+    rows, width = shape[::-1] if by_column else shape
+    nobody = rows if optional else 0
+    row = np.concatenate([row, np.arange(nobody)])
+    col = np.concatenate([col, np.full(nobody, width)])
+    variable = np.concatenate([np.arange(problem.n), np.full(nobody, -1)])
+    order = np.lexsort((col, row))
+    return Labels(offsets(row[order], rows), row[order], col[order], width), variable[order]
+
+
+def bytes_needed(problem: Problem) -> int:
+    """What the ascent holds in memory."""
+    return COPIES * 8 * (problem.n + min(problem.shape)) ** 2
+
+
+def quick_bound(problem: Problem) -> tuple[float, Assignment]:
+    """Gilmore and Lawler's bound (1962), the ascent's first step with every pair's cost shared equally, and the
+    matching it suggests. It holds no matrix, so it serves problems too large for more."""
+    labels, variable = label(problem)
+    costs, out, n = PairCosts(problem), scratch(labels), len(variable)
+    single, real = np.zeros(n), np.flatnonzero(variable >= 0)
+    place = np.empty(problem.n, np.int64)
+    place[variable[real]] = real
+    largest = float(np.abs(costs.single).max())
+    cost = np.zeros(n)
+    for some, values in costs.chunks():
+        largest = max(largest, float(np.abs(values).max()))
+        for v, row in zip(some, values, strict=True):
+            p = place[v]
+            cost[place] = 0.5 * row
+            excluded = (labels.col == labels.col[p]) & (variable >= 0)
+            single[p] = costs.single[v] + kernels.assign(labels, np.where(excluded, np.inf, cost), labels.row[p], out)
+    total = kernels.assign(labels, single, -1, out)
+    rows = len(labels.start) - 1
+    assignment = np.zeros(problem.n, bool)
+    chosen = variable[out.choice]
+    assignment[chosen[chosen >= 0]] = True
+    return float(total - ROUNDING * (rows + 1) ** 2 * max(largest, float(np.abs(single).max()))), assignment
 
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """The problem in labels: every row takes exactly one, the last of a row that may stay unmatched is "nobody"."""
+    """The whole problem in labels, with the costs as given."""
 
     labels: Labels
     variable: LongArray  # the problem's variable behind a label, −1 for nobody
@@ -68,41 +144,30 @@ class Root:
     keep_unused: bool  # whether a column can stay unused
 
     def __init__(self, problem: Problem) -> None:
-        if why := refusal(problem):
-            raise ValueError(why)
-        layout, shape = problem.layout, problem.shape
-        # Rows are the side that must be matched; where neither must, the smaller side.
-        optional = problem.rows == problem.cols == AT_MOST_ONE
-        by_column = problem.rows != EXACTLY_ONE and (problem.cols == EXACTLY_ONE or shape[1] < shape[0])
-        row, col = (layout.col, layout.row) if by_column else (layout.row, layout.col)
-        rows, width = shape[::-1] if by_column else shape
-        nobody = rows if optional else 0
-        n = problem.n + nobody
-        if (needed := COPIES * 8 * n * n) > problem.memory:
+        labels, variable = label(problem)
+        if (needed := bytes_needed(problem)) > problem.memory:
             raise ValueError(
-                f"The bound holds the costs of all pairs of {n} labels, {needed / 2**30:.1f} GiB, and the problem's "
-                f"memory is limited to {problem.memory / 2**30:.1f} GiB; use fewer candidates or allow more memory."
+                f"The search holds the costs of all pairs of {len(variable)} labels, {needed / 2**30:.1f} GiB, and the "
+                f"problem's memory is limited to {problem.memory / 2**30:.1f} GiB; use fewer candidates or allow more."
             )
-        row = np.concatenate([row, np.arange(nobody)])
-        col = np.concatenate([col, np.full(nobody, width)])
-        variable = np.concatenate([np.arange(problem.n), np.full(nobody, -1)])
-        order = np.lexsort((col, row))
-        row, col, variable = row[order], col[order], variable[order]
-        real = variable >= 0
-        costs, matrix = pair_costs(problem)
+        n, rows = len(variable), len(labels.start) - 1
+        costs, real = PairCosts(problem), np.flatnonzero(variable >= 0)
         single, pair = np.zeros(n), np.zeros((n, n))
-        single[real] = costs[variable[real]]
-        pair[np.ix_(real, real)] = matrix[np.ix_(variable[real], variable[real])]
-        pair[exclude(row, col, width)] = 0.0
-        place = np.full((rows, width + 1), -1)
-        place[row, col] = np.arange(n)
+        single[real] = costs.single[variable[real]]
+        at = np.empty(problem.n, np.int64)
+        at[variable[real]] = real
+        for some, values in costs.chunks():
+            pair[np.ix_(at[some], at)] = values
+        pair[exclude(labels)] = 0.0
+        place = np.full((rows, labels.width + 1), -1)
+        place[labels.row, labels.col] = np.arange(n)
         for name, value in {
-            "labels": Labels(offsets(row, rows), row, col, width),
+            "labels": labels,
             "variable": variable,
             "place": place,
             "single": single,
             "pair": pair,
-            "keep_unused": optional or width > rows,
+            "keep_unused": n > problem.n or labels.width > rows,
         }.items():
             object.__setattr__(self, name, value)
 
@@ -117,7 +182,7 @@ class Root:
         """The whole problem as the first subproblem."""
         labels, n = self.labels, len(self.single)
         pair = 0.5 * self.pair
-        pair[exclude(labels.row, labels.col, labels.width)] = np.inf
+        pair[exclude(labels)] = np.inf
         unused = np.zeros((n + 1, labels.width + 1) if self.keep_unused else (0, 0))
         costs = Costs(self.single.copy(), pair, unused)
         lowest = float(min(self.single.min(), self.pair.min()))
@@ -247,9 +312,10 @@ def offsets(row: LongArray, rows: int) -> LongArray:
     return np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))]).astype(np.int64)
 
 
-def exclude(row: LongArray, col: LongArray, width: int) -> NDArray[np.bool_]:
+def exclude(labels: Labels) -> NDArray[np.bool_]:
     """Which labels exclude each other: those of one row, and those of one column (the column of nobody apart)."""
-    conflicts: NDArray[np.bool_] = (row[:, None] == row) | ((col[:, None] == col) & (col < width))
+    row, col = labels.row, labels.col
+    conflicts: NDArray[np.bool_] = (row[:, None] == row) | ((col[:, None] == col) & (col < labels.width))
     return conflicts
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adgm._relaxation import refusal
+from adgm._relaxation import bytes_needed, quick_bound, refusal
 from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
@@ -43,8 +44,9 @@ def bound(
     problem: Problem,
     assignment: ArrayLike | None = None,
     *,
-    sweeps: int = 1000,
-    nodes: int = 10_000,
+    sweeps: int = 100_000,
+    nodes: int = 100_000,
+    effort: float = 1e9,
     time_limit: float | None = None,
     seed: int = 0,
     watch: Callable[[DDState], object] | None = None,
@@ -53,12 +55,15 @@ def bound(
 
     `assignment` is what `Problem.energy` takes, 0 or 1 (such as `Result.assignment`); a good one makes the proof
     faster. Without it the best matching met on the way is the one asked about. At most `sweeps` rounds of dual
-    ascent in `nodes` nodes of branch and bound (0: never split), `time_limit` seconds; `watch` as in `solve`.
-    Problems without a bound raise a ValueError with the sentence that `refusal(problem)` gives.
+    ascent in `nodes` nodes of branch and bound (0: never split), `effort` as in `DD`, `time_limit` seconds; `watch`
+    as in `solve`. Problems too large for the problem's memory get a weaker bound, in one go. Those without a bound
+    raise a ValueError with the sentence that `refusal(problem)` gives.
     """
-    method = DD(max_iter=sweeps, max_nodes=nodes, seed=seed)
-    start = method.init(problem)
     given = None if assignment is None else checked(problem, assignment)
+    if not refusal(problem) and bytes_needed(problem) > problem.memory:
+        return in_one_go(problem, given)
+    method = DD(max_iter=sweeps, max_nodes=nodes, effort=effort, seed=seed)
+    start = method.init(problem)
     if given is not None:
         start = begin_with(start, given, problem.energy(given))
     result = solve(problem, method, watch=watch, every=1, time_limit=time_limit, start=start)
@@ -74,6 +79,27 @@ def bound(
         sweeps=state.iteration,
         nodes=state.nodes,
         seconds=result.seconds,
+    )
+
+
+def in_one_go(problem: Problem, given: Assignment | None) -> Bound:
+    """Gilmore and Lawler's bound, against the given matching or the one it suggests."""
+    began = perf_counter()
+    lower, suggested = quick_bound(problem)
+    options = [suggested] if given is None else [given, suggested]
+    energies = [problem.energy(x) for x in options]
+    best = int(np.argmin(energies))
+    gaps = [relative_gap(energy, lower, problem.scale) for energy in energies]
+    return Bound(
+        lower=lower,
+        energy=energies[0],
+        gap=gaps[0],
+        best=options[best],
+        best_energy=energies[best],
+        solved=gaps[best] == 0.0,
+        sweeps=1,
+        nodes=1,
+        seconds=perf_counter() - began,
     )
 
 

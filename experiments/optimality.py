@@ -78,7 +78,7 @@ def prove(problem: Problem, pair: Pair, name: tuple[str, int, int], time_limit: 
     began = process_time()
     result = solve(problem, ADGM())
     solved = process_time()
-    found = bound(problem, result.assignment, sweeps=1_000_000, nodes=1_000_000, time_limit=time_limit)
+    found = bound(problem, result.assignment, effort=np.inf, time_limit=time_limit)
     ended = process_time()
     best = np.full(problem.shape[0], -1)
     best[problem.layout.row[found.best]] = problem.layout.col[found.best]

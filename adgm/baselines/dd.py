@@ -32,6 +32,7 @@ class DDState(State):
     lower: float = -np.inf  # no matching costs less
     floor: float = np.inf  # the least that is left in nodes closed without reaching the best matching
     nodes: int = 1
+    work: float = 0.0  # pair costs visited
     proved: bool = False
     stuck: bool = False  # a gap remains, and splitting is not allowed any further
 
@@ -70,7 +71,8 @@ def verdict(gap: float) -> str:
 class DD:
     """Dual decomposition with branch and bound; an iteration is one sweep over all candidates of a node.
 
-    max_iter, max_nodes: when to give up; max_nodes = 0 never splits, and ends when the bound hardly grows.
+    max_iter, max_nodes, effort: when to give up; max_nodes = 0 never splits, and ends when the bound hardly grows.
+    effort counts the pair costs visited (a sweep visits each of a node once), some ten million a second.
     take: how much of a shared cost a candidate claims from its counterpart when it is visited.
     probe_every: every so many sweeps each candidate is tried on its own, to rule it out.
     start: "own" builds matchings from the reduced costs alone, "adgm" begins with ADGM's.
@@ -78,6 +80,7 @@ class DD:
 
     max_iter: int = 100_000
     max_nodes: int = 100_000
+    effort: float = 1e9
     take: float = 0.7
     probe_every: int = 4
     start: Literal["own", "adgm"] = "own"
@@ -88,6 +91,8 @@ class DD:
             value = getattr(self, name)
             if not (isinstance(value, int) and value >= low):
                 raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+        if not (isinstance(self.effort, int | float) and self.effort > 0):
+            raise ValueError(f"effort must be a positive number, got {self.effort!r}")
         if not (isinstance(self.take, int | float) and 0 < self.take <= 1):
             raise ValueError(f"take must be a number above 0 and at most 1, got {self.take!r}")
         if self.start not in ("own", "adgm"):
@@ -102,7 +107,8 @@ class DD:
         return state
 
     def done(self, state: DDState) -> bool:
-        return state.proved or state.stuck or state.iteration >= self.max_iter
+        spent = state.iteration >= self.max_iter or state.work >= self.effort
+        return state.proved or state.stuck or spent
 
     def step(self, problem: Problem, state: DDState, n: int = 1) -> DDState:
         """n sweeps further, fewer if the search ends."""
@@ -123,6 +129,7 @@ class DD:
         root, node, waiting, nodes = state.root, state.current, state.waiting, state.nodes
         floor, stuck = state.floor, False
         assert node is not None
+        work = state.work + float(len(node.names)) ** 2
         probing = len(node.gains) % self.probe_every == self.probe_every - 1
         seed = self.seed, state.iteration
         node, chosen = node.swept(self._limit(state), self.take, seed, probing)
@@ -156,6 +163,7 @@ class DD:
             lower=lower,
             floor=floor,
             nodes=nodes,
+            work=work,
             proved=bool(relative_gap(state.best_energy, lower, root.scale) == 0.0),
             stuck=stuck or current is None,
         )
