@@ -1,0 +1,12 @@
+"""The frame of the app: page settings and navigation. Start it with: streamlit run app.py"""
+
+import streamlit as st
+
+from ui import warmup
+from ui.pages import PAGES
+
+st.set_page_config(
+    page_title="ADGM: watch graph matching work", page_icon="🕸️", layout="wide", initial_sidebar_state=340
+)
+warmup.begin()
+st.navigation([st.Page(page.show, **page.settings) for page in PAGES], position="top").run()

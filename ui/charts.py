@@ -1,0 +1,132 @@
+"""The curves and the heat map of a run, as ECharts options: no Streamlit, no state, at most a few hundred points."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Spec = dict[str, Any]
+
+# Okabe and Ito's palette: told apart by people with any kind of colour vision.
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#888888"
+VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]
+SMALLEST = 1e-16  # a logarithmic axis has no zero
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What a run traced, thinned: columns over "iteration", the iterations where ρ grew, the rounded energies."""
+
+    history: dict[str, Floats]
+    increases: Sequence[int] = ()
+    rounded: Sequence[tuple[int, float]] = ()
+
+
+def points(history: dict[str, Floats], name: str, *, positive: bool = False) -> list[list[float]]:
+    """[[iteration, value], …] without what is not a number."""
+    if name not in history:
+        return []
+    x, y = history["iteration"], history[name]
+    fine = np.isfinite(y)
+    y = np.maximum(y[fine], SMALLEST) if positive else y[fine]
+    return [[int(a), float(f"{b:.6g}")] for a, b in zip(x[fine], y, strict=True)]
+
+
+def line(name: str, data: list[list[float]], colour: str, **more: Any) -> Spec:
+    return {"type": "line", "name": name, "data": data, "showSymbol": False, "color": colour, "animation": False} | more
+
+
+def frame(*y_axes: Spec) -> Spec:
+    """Axes, legend and tooltip that all curves share."""
+    return {
+        "animation": False,
+        "grid": {"left": 8, "right": 8, "top": 56, "bottom": 28, "containLabel": True},
+        "legend": {"top": 0, "type": "scroll"},
+        "tooltip": {"trigger": "axis", "valueFormatter": "%.4g"},
+        "xAxis": {"type": "value", "name": "iteration", "nameLocation": "middle", "nameGap": 26, "min": 0},
+        "yAxis": list(y_axes),
+    }
+
+
+def dashed(spec: Spec) -> Spec:
+    return spec | {"lineStyle": {"type": "dashed", "width": 1.5, "opacity": 0.8}}
+
+
+def penalty_chart(now: Curves, earlier: Curves | None = None, cursor: int | None = None) -> Spec:
+    """Residual and ρ over the iterations, both logarithmic, the increases of ρ marked."""
+    marks: list[Spec] = [{"xAxis": k} for k in now.increases]
+    if cursor is not None:
+        marks.append({"xAxis": cursor, "lineStyle": {"color": GREEN, "type": "solid", "width": 2}})
+    mark = {"symbol": "none", "label": {"show": False}, "lineStyle": {"color": GREY, "type": "dotted"}, "data": marks}
+    series = [
+        line("residual r", points(now.history, "residual", positive=True), BLUE, markLine=mark),
+        line("penalty ρ", points(now.history, "rho", positive=True), ORANGE, yAxisIndex=1, step="end"),
+    ]
+    if earlier is not None:
+        series += [
+            dashed(line("residual, run A", points(earlier.history, "residual", positive=True), BLUE)),
+            dashed(line("ρ, run A", points(earlier.history, "rho", positive=True), ORANGE, yAxisIndex=1, step="end")),
+        ]
+    axis = {"type": "log", "nameTextStyle": {"align": "left"}, "axisLabel": {"formatter": "{value}"}}
+    left = axis | {"name": "residual r"}
+    right = axis | {"name": "penalty ρ", "nameTextStyle": {"align": "right"}, "splitLine": {"show": False}}
+    return frame(left, right) | {"series": series}
+
+
+def energy_chart(
+    now: Curves, earlier: Curves | None = None, truth: float | None = None, cursor: int | None = None
+) -> Spec:
+    """Relaxed and rounded energy over the iterations, and the true matching's as a level."""
+    marks: list[Spec] = []
+    if truth is not None:
+        label = {"formatter": "truth", "position": "insideEndTop", "color": GREY}
+        marks.append({"yAxis": truth, "label": label, "lineStyle": {"color": GREY, "type": "dashed"}})
+    if cursor is not None:
+        marks.append({"xAxis": cursor, "label": {"show": False}, "lineStyle": {"color": GREEN, "type": "solid"}})
+    mark = {"symbol": "none", "data": marks}
+    rounded = [[k, float(f"{e:.6g}")] for k, e in now.rounded]
+    series = [
+        line("relaxed", points(now.history, "energy"), BLUE, markLine=mark),
+        line("rounded", rounded, ORANGE, step="end"),
+    ]
+    if earlier is not None:
+        series.append(dashed(line("relaxed, run A", points(earlier.history, "energy"), BLUE)))
+        series.append(dashed(line("rounded, run A", [[k, e] for k, e in earlier.rounded], ORANGE, step="end")))
+    axis = {"type": "value", "scale": True, "name": "energy (lower is better)", "nameTextStyle": {"align": "left"}}
+    return frame(axis) | {"series": series}
+
+
+def heat_map(x: Floats, truth: NDArray[np.int64] | None = None) -> Spec:
+    """The relaxed assignment: graph 1 downwards, graph 2 to the right, the true pairs framed.
+
+    Where the truth is known the right points are put in the order of their partners: it is then the diagonal.
+    """
+    n1, n2 = x.shape
+    partners = [] if truth is None else [int(j) for j in truth if j >= 0]
+    order = partners + [j for j in range(n2) if j not in set(partners)]
+    place = np.argsort(order)
+    i, j = np.nonzero(x > 1e-3)
+    cells = [[int(place[b]), int(a), round(float(x[a, b]), 3)] for a, b in zip(i, j, strict=True)]
+    series: list[Spec] = [{"type": "heatmap", "name": "relaxed value", "data": cells, "animation": False}]
+    if truth is not None:
+        frames = [[int(place[b]), a] for a, b in enumerate(truth.tolist()) if b >= 0]
+        style = {"color": "transparent", "borderColor": ORANGE, "borderWidth": 1.2}
+        size = max(4, min(14, 420 // max(n1, n2)))
+        series.append(
+            {"type": "scatter", "name": "true pair", "symbol": "rect", "symbolSize": size, "data": frames,
+             "itemStyle": style, "silent": True, "animation": False}
+        )  # fmt: skip
+    axis = {"type": "category", "splitArea": {"show": False}, "nameLocation": "middle"}
+    return {
+        "animation": False,
+        "grid": {"left": 24, "right": 8, "top": 36, "bottom": 28, "containLabel": True},
+        "legend": {"top": 0},
+        "tooltip": {"formatter": "relaxed value {@[2]}"},
+        "xAxis": axis | {"data": [str(k) for k in order], "name": "right point", "nameGap": 26},
+        "yAxis": axis | {"data": [str(k) for k in range(n1)], "name": "left point", "nameGap": 36, "inverse": True},
+        "visualMap": {"min": 0, "max": 1, "show": False, "seriesIndex": 0, "inRange": {"color": VIRIDIS[::-1]}},
+        "series": series,
+    }

@@ -1,0 +1,129 @@
+"""Ready examples with thumbnails: one click chooses the pair, the model and the points."""
+
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from features.datasets import DATASETS
+from features.datasets.download import download
+from features.pairs import Pair, Value
+from features.setup import OWN
+from ui.controls import bound_key
+
+THUMBNAIL = (100, 50)  # pixels: two images side by side
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair worth seeing, and the model that suits it."""
+
+    title: str
+    about: str
+    dataset: str
+    model: str
+    params: dict[str, Value] = field(default_factory=dict)
+
+
+SCENE: dict[str, Value] = {"left": 20, "right": 40, "points": 30, "landmarks": "seen in both views"}
+EXAMPLES = [
+    Example("Turntable", "A house we render, 20° apart", "turntable", "C", SCENE),
+    Example("Photo", "A photograph and its affine image", "warp", "C", {"map": "affine"}),
+    Example("Random", "Random points: 20 points, 10 outliers, turned", "random", "B", {"outliers": 10, "rotation": 30}),
+    Example("House", "CMU House, 20 against 30 points", "house", "B", {"left": 17, "right": 87, "points": 20}),
+    Example("Hotel", "CMU Hotel, all 30 points", "hotel", "A", {"left": 0, "right": 60}),
+    Example("Cars", "Two cars, 10 outliers", "cars", "C", {"number": 1, "outliers": 10}),
+    Example("Motorbikes", "Two motorbikes, 20 outliers", "motorbikes", "C", {"number": 1, "outliers": 20}),
+    Example("Yours", "Two pictures of your own", OWN, "C"),
+]
+
+
+def choose(example: Example) -> None:
+    """Set the widgets of the sidebar to an example; whatever it does not name goes back to its default."""
+    st.session_state["data"] = example.dataset
+    st.session_state["model"] = example.model
+    st.session_state["points"] = "own"
+    if example.dataset != OWN:
+        for declared in DATASETS[example.dataset].parameters:
+            value = example.params.get(declared.name, declared.default)
+            st.session_state[bound_key(example.dataset, declared.name)] = value
+
+
+def greet() -> None:
+    """A newcomer, without a link to something else, sees the first example."""
+    if "data" not in st.session_state and "data" not in st.query_params:
+        choose(EXAMPLES[0])
+
+
+def show() -> None:
+    """The row of examples."""
+    with st.container(horizontal=True, gap="xsmall", key="gallery"):
+        for example in EXAMPLES:
+            with st.container(width=THUMBNAIL[0], gap="xsmall"):
+                picture = thumbnail(example.dataset, tuple(sorted(example.params.items())))
+                st.image(picture, width=THUMBNAIL[0])
+                st.button(
+                    example.title, key=f"example {example.title}", help=example.about, on_click=choose, args=(example,),
+                    width="stretch", type="primary" if chosen(example) else "secondary",
+                )  # fmt: skip
+
+
+def chosen(example: Example) -> bool:
+    return bool(st.session_state.get("data", EXAMPLES[0].dataset) == example.dataset)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def thumbnail(dataset: str, params: tuple[tuple[str, Value], ...]) -> NDArray[np.uint8]:
+    """Both images of an example, small; a plain sheet where there is none."""
+    sheet = np.full((THUMBNAIL[1], THUMBNAIL[0], 3), 225, np.uint8)
+    if dataset == OWN or not DATASETS[dataset].available():
+        sign = "+" if dataset == OWN else "download"
+        scale = 1.2 if dataset == OWN else 0.45
+        (width, height), _ = cv2.getTextSize(sign, cv2.FONT_HERSHEY_SIMPLEX, scale, 1)
+        at = ((THUMBNAIL[0] - width) // 2, (THUMBNAIL[1] + height) // 2)
+        cv2.putText(sheet, sign, at, cv2.FONT_HERSHEY_SIMPLEX, scale, (110, 110, 110), 1, cv2.LINE_AA)
+        return sheet
+    pair = DATASETS[dataset].load(images=True, **dict(params))
+    half = THUMBNAIL[0] // 2
+    for k, view in enumerate((pair.left, pair.right)):
+        if view.image is not None:
+            sheet[:, k * half : (k + 1) * half] = _filled(view.image.rgb, (half - 1, THUMBNAIL[1]), half)
+    return sheet
+
+
+def _filled(rgb: NDArray[np.uint8], size: tuple[int, int], width: int) -> NDArray[np.uint8]:
+    """The middle of an image, scaled to cover a rectangle; one white column between two of them."""
+    scale = max(size[0] / rgb.shape[1], size[1] / rgb.shape[0])
+    small = cv2.resize(rgb, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    top, left = (max(0, (small.shape[k] - size[1 - k]) // 2) for k in (0, 1))
+    cut = small[top : top + size[1], left : left + size[0]]
+    return cv2.copyMakeBorder(
+        cut, 0, size[1] - cut.shape[0], 0, width - cut.shape[1], cv2.BORDER_CONSTANT, value=(255, 255, 255)
+    ).astype(np.uint8)
+
+
+def offer_download(dataset: str) -> None:
+    """What to do about a data set that is not on this machine: a button, with progress."""
+    label = DATASETS[dataset].label
+    st.info(f"{label} is not on this machine yet. It is fetched from its public mirror once and kept in your cache.")
+    if st.button(f"Download {label}", type="primary", icon=":material/download:"):
+        bar = st.progress(0.0, f"Downloading {label} …")
+
+        def progress(done: int, total: int, file: str) -> None:
+            bar.progress(done / max(total, 1), f"{file}: {done:,} of {total:,} bytes")
+
+        try:
+            download(dataset, progress)
+        except ValueError as error:
+            st.error(str(error))
+            return
+        thumbnail.clear()
+        st.rerun()
+
+
+@st.cache_data(show_spinner="Loading the pair …", max_entries=16)
+def load(dataset: str, params: tuple[tuple[str, Value], ...]) -> Pair:
+    """A pair of a data set, kept for the next rerun."""
+    return DATASETS[dataset].load(images=True, **dict(params))

@@ -1,0 +1,108 @@
+"""The Match page: choose a pair, a model and a solver, watch it run, understand the matching, take it away."""
+
+import streamlit as st
+
+from features.setup import OWN
+from ui import canvas, gallery, live, outcome, takeaway, warmup
+from ui.choices import CANVAS, Chosen, problem_of, sidebar
+from ui.job import Job
+from ui.runs import Run, size_of
+
+INTRODUCTION = (
+    "Choose a pair and press **Start**: ADGM looks for the partner of every point while its residual and its "
+    "penalty ρ are drawn live. Everything can be changed in the sidebar."
+)
+PACES = {"200 iterations/s": 200.0, "full speed": None, "50 iterations/s": 50.0, "10 iterations/s": 10.0}
+
+DEFAULT_PACE = "200 iterations/s"
+
+
+def show() -> None:
+    st.subheader("Match two images, and watch ADGM think", anchor=False)
+    st.caption(INTRODUCTION)
+    gallery.greet()
+    gallery.show()
+    chosen = sidebar()
+    run: Run | None = st.session_state.get("run")
+    if chosen is None:
+        empty_state()
+        return
+    size = size_of(chosen)
+    complaint = chosen.complaint or size.refusal
+    with st.container(horizontal=True, vertical_alignment="bottom", key="start"):
+        again = run is not None and run.answers(chosen)
+        if st.button("Start again" if again else "Start", type="primary", icon=":material/play_arrow:", key="go",
+                     disabled=bool(complaint) or is_active(run)):  # fmt: skip
+            run = start(chosen)
+        st.selectbox(
+            "Pace", list(PACES), key="pace", width=190, bind="query-params",
+            help="ADGM often takes a few hundredths of a second. Slow it down to watch single iterations.",
+        )  # fmt: skip
+        st.number_input("Time limit (s)", 1, 3600, 60, key="limit", width=130, bind="query-params")
+        editing = st.toggle("Edit points", key="edit", disabled=is_active(run), help="Click to add, drag to move, "
+                            "right-click or the Delete key to delete, with undo")  # fmt: skip
+        graph = st.selectbox("Graph", list(live.OVERLAYS), key="graph", width=150, bind="query-params",
+                             help="Edges drawn over the points")  # fmt: skip
+    st.caption(f"{chosen.pair.name} · {size.text}")
+    if complaint:
+        st.warning(complaint)
+    if asked_by_link(run) and not complaint:
+        run = start(chosen)
+    shown = run if run is not None and (is_active(run) or run.shows(chosen)) and not editing else None
+    if shown is not None and not shown.answers(chosen):
+        st.info("The settings have changed since this run. Press Start to run the new ones.", icon=":material/info:")
+    if shown is None:
+        live.show_points(chosen, "edit" if editing else "view", graph)
+        if editing:
+            takeaway.points(chosen)
+        return
+    live.show(shown, graph)
+    if not is_active(shown) and shown.job.snapshot().best is not None:
+        outcome.show(shown)
+        takeaway.show(shown)
+
+
+def is_active(run: Run | None) -> bool:
+    return run is not None and run.job.snapshot().active
+
+
+def asked_by_link(run: Run | None) -> bool:
+    """Whether the page was opened by a link that also starts the run; once."""
+    asked = run is None and "run" in st.query_params and not st.session_state.get("link followed")
+    st.session_state["link followed"] = True
+    return asked
+
+
+def start(chosen: Chosen) -> Run | None:
+    """A new run of what is chosen; a sentence and no run if that cannot be."""
+    earlier: Run | None = st.session_state.get("run")
+    warmup.begin().wait()
+    try:
+        with st.spinner("Building the potentials …"):
+            problem = problem_of(chosen)
+        if refusal := live.refusal(chosen, problem):
+            raise ValueError(refusal)
+        pace, limit = PACES[st.session_state.get("pace", DEFAULT_PACE)], float(st.session_state.get("limit", 60))
+        job = Job(chosen.setup.method_object(), problem, time_limit=limit, pace=pace)
+        job.start()
+    except (ValueError, MemoryError) as error:
+        st.error(str(error) or "There is not enough memory for this problem: take fewer points.")
+        return earlier
+    if earlier is not None:
+        earlier.job.stop()
+    canvas.clear_pick(CANVAS)
+    st.session_state["run"] = Run(job, chosen, problem, 1 + (earlier.number if earlier else 0))
+    st.session_state.pop("frame", None)
+    st.rerun()
+    return None
+
+
+def empty_state() -> None:
+    """What to do when there is no pair yet."""
+    if st.session_state.get("data") == OWN:
+        st.info(
+            "Drop two images into the sidebar. Points are detected for you; you can also load or edit them.",
+            icon=":material/upload:",
+        )
+    else:
+        st.info("Choose a pair in the sidebar, or one of the examples above.", icon=":material/image_search:")

@@ -1,0 +1,20 @@
+"""PAGES: what the navigation offers, in this order."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ui import match
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: the function that draws it, and what the navigation needs to know."""
+
+    show: Callable[[], None]
+    settings: dict[str, Any]
+
+
+PAGES = [
+    Page(match.show, {"title": "Match", "icon": ":material/share:", "url_path": "match", "default": True}),
+]
