@@ -122,10 +122,7 @@ class Affinity:
         for tree in self.trees:
             if tree.order == order:
                 kernels.open_pair(tree.fibers, tree.number, x, -1.0, out)
-        if ceiling := self.ceilings[order]:
-            every = np.arange(n)
-            out += ceiling * x.sum() ** (order - 2) * compatible(self.layout, every[:, None], every[None])
-        return out
+        return out + self.ceilings[order] * x.sum() ** (order - 2)
 
     def parts(self, x: FloatArray) -> list[FloatArray]:
         """g_d = S_d ⊗ x ⊗ … ⊗ x with one mode open, for d = 1 … D: S_d(x) = g_d · x, and its gradient is d · g_d."""

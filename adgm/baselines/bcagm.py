@@ -94,13 +94,13 @@ class BCAGM:
             total = float(blocks[0].sum())
             scores = [value(s, [b] * len(blocks)) + alpha * total for b in blocks]
             top = int(np.argmax(scores))
-            if scores[top] > objective * (1 + self.tol):  # one block for all is better
+            if (blocks == blocks[0]).all():
+                converged = True
+            elif scores[top] >= objective * (1 - 1e-9):  # one block for all is at least as good
                 blocks[:] = blocks[top]
                 objective = scores[top]
-            elif (blocks == blocks[0]).all():
-                converged = True
-            else:
-                alpha += (objective - scores[top]) / (total - agreement(blocks)) * (1 + 1e-8) + 1e-12
+            else:  # the least α that makes it so
+                alpha += (objective - scores[top]) / (total - agreement(blocks))
                 objective = value(s, blocks) + alpha * agreement(blocks)
         found = blocks.astype(bool)
         energies = [problem.energy(block) for block in found]
@@ -115,7 +115,7 @@ class BCAGM:
             converged=converged,
             blocks=blocks,
             alpha=alpha,
-            objective=max(objective, state.objective),
+            objective=objective,
             residual=1.0 - float(found.all(axis=0).sum() / max(1, found[0].sum())),
         )
 

@@ -16,8 +16,8 @@ class SMAC(Flow):
     """The leading eigenvector of the affinities among the vectors that meet the matching constraints up to a factor:
     equal sums for all nodes of graph 1, equal sums for all nodes of graph 2.
 
-    An iteration maximises the Rayleigh quotient over the plane of v, its gradient and the step before (the locally
-    optimal gradient method), since the projected matrix may have large negative eigenvalues.
+    An iteration maximises the Rayleigh quotient over the span of v, its gradient and the vector before (the
+    locally optimal gradient method), since the projected matrix may have large negative eigenvalues.
     """
 
     tol: float = 1e-5
@@ -28,25 +28,21 @@ class SMAC(Flow):
 
     def move(self, problem: Problem, s: Affinity, at: Point) -> Move:
         v, (unary, pairs) = at.v, at.parts
-        basis, before, before_pairs = at.memory or (_violations(problem), v, pairs)
+        basis, before_pairs = at.memory or (_violations(problem), pairs)
         image = _project(basis, unary * v + pairs)
         gradient = image - (v @ image) * v
         if np.linalg.norm(gradient) <= 1e-12 * np.linalg.norm(image):
             return Move(v, at.parts, stay=True)
-        plane = np.stack([v, gradient / np.linalg.norm(gradient), before], axis=1)
-        plane_pairs = np.stack([pairs, s.tensor(2, [plane[:, 1]]), before_pairs], axis=1)
+        gradient /= np.linalg.norm(gradient)
+        plane = np.stack([v, gradient, at.before], axis=1)
+        plane_pairs = np.stack([pairs, s.tensor(2, [gradient]), before_pairs], axis=1)
         axes, mix = qr(plane, mode="economic")
-        used = np.abs(np.diag(mix)) > 1e-8  # at first the step before is v itself
+        used = np.abs(np.diag(mix)) > 1e-6  # at first and at last the vector before is v itself
         axes, mix = axes[:, used], mix[np.ix_(used, used)]
-        axes_pairs = np.linalg.solve(mix.T, plane_pairs[:, used].T).T
-        quotient = axes.T @ (unary[:, None] * axes + axes_pairs)
-        top = eigh(quotient + quotient.T)[1][:, -1]
-        top = top if axes.sum(axis=0) @ top >= 0 else -top
-        new, new_pairs = _project(basis, axes @ top), axes_pairs @ top
-        length = np.linalg.norm(new)
-        step = [axes[:, 1:] @ top[1:], axes_pairs[:, 1:] @ top[1:]]
-        size = np.linalg.norm(step[0]) or 1.0
-        return Move(new / length, [unary, new_pairs / length], memory=(basis, step[0] / size, step[1] / size))
+        images = unary[:, None] * axes + np.linalg.solve(mix.T, plane_pairs[:, used].T).T
+        quotient = axes.T @ images
+        new = _project(basis, axes @ eigh(quotient + quotient.T)[1][:, -1])
+        return Move(new / np.copysign(np.linalg.norm(new), new.sum()), memory=(basis, pairs))
 
 
 def _violations(problem: Problem) -> FloatArray:

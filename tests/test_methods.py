@@ -1,0 +1,139 @@
+"""What every method owes its user, whatever it is: one contract, held by all of METHODS."""
+
+from dataclasses import fields
+from itertools import product
+
+import numpy as np
+import pytest
+
+from adgm import ANY, EXACTLY_ONE, METHODS, Dense, Problem, iterate, solve
+from adgm.problem import CONSTRAINTS
+from tests.oracles import energy
+from tests.problems import mixed, planted
+
+ORDERS = (1, 2, 3, 4)
+CASES = [(key, order) for key, entry in METHODS.items() for order in ORDERS if order in entry.orders]
+
+
+def informed(shape, order, seed=0, **options):
+    """A planted problem whose unary costs point to the planted matching too, so that every method can find it."""
+    problem, truth = planted(shape, order, seed)
+    small = min(shape)
+    rows, cols = (np.arange(small), truth[:small]) if shape[0] <= shape[1] else (truth[:small], np.arange(small))
+    unary = -0.3 * np.random.default_rng(seed).random(shape)
+    unary[rows, cols] = -0.5
+    return Problem(shape, [*problem.potentials, Dense(unary)], **options), (rows, cols)
+
+
+def takes(key, problem):
+    return not METHODS[key].refusal(problem)
+
+
+@pytest.mark.parametrize(("key", "order"), CASES)
+def test_every_method_finds_the_planted_matching(key, order):
+    for problem, truth in (planted((7, 7), order), planted((7, 7), order, seed=1)):
+        if takes(key, problem):
+            np.testing.assert_array_equal(solve(problem, METHODS[key].make()).matching, truth)
+    problem, (rows, cols) = informed((7, 7), order)
+    assert sorted(map(tuple, solve(problem, METHODS[key].make()).pairs)) == sorted(zip(rows, cols, strict=True))
+
+
+@pytest.mark.parametrize("sides", list(product(CONSTRAINTS, repeat=2)), ids=str)
+@pytest.mark.parametrize(("key", "order"), CASES)
+def test_matchings_obey_the_constraints(key, order, sides):
+    rows, cols = sides
+    shapes = [s for s in ((3, 4), (4, 3), (3, 3)) if not (rows == EXACTLY_ONE and cols != ANY and s[0] > s[1])]
+    shapes = [s for s in shapes if not (cols == EXACTLY_ONE and rows != ANY and s[1] > s[0])]
+    for shape in shapes:
+        candidates = np.ones(shape, bool)
+        candidates[0, 1] = candidates[2, 0] = False
+        for mask in (None, candidates):
+            problem = mixed(shape, order, rows=rows, cols=cols, candidates=mask)
+            if not takes(key, problem):
+                assert METHODS[key].one_to_one and ANY in sides
+                continue
+            result = solve(problem, METHODS[key].make())
+            matched = problem.matrix(result.assignment) > 0
+            assert mask is None or not matched[~mask].any()
+            for axis, constraint in ((1, rows), (0, cols)):
+                counts = matched.sum(axis=axis)
+                assert constraint == ANY or (counts <= 1).all()
+                assert constraint != EXACTLY_ONE or (counts == 1).all()
+
+
+@pytest.mark.parametrize(("key", "order"), CASES)
+def test_energies_are_those_of_the_matching_in_the_users_units(key, order):
+    problem = mixed((4, 3), order, seed=3)
+    result = solve(problem, METHODS[key].make())
+    chosen = result.assignment.astype(float)
+    assert result.energy == pytest.approx(energy(problem, problem.matrix(chosen).ravel()), rel=1e-9, abs=1e-9)
+    assert result.energy == result.state.best_energy
+    for name, values in result.history.items():
+        assert len(values) == result.iterations and not np.isnan(values).any(), name
+    assert {"seconds", "energy"} <= result.history.keys()
+
+
+@pytest.mark.parametrize(("key", "order"), CASES)
+def test_a_run_repeats_itself_and_does_not_depend_on_how_it_is_watched(key, order):
+    first, again = (solve(mixed((4, 5), order, seed=5), METHODS[key].make()) for _ in range(2))
+    slow = solve(mixed((4, 5), order, seed=5), METHODS[key].make(), every=1)
+    for other in (again, slow):
+        np.testing.assert_array_equal(first.assignment, other.assignment)
+        np.testing.assert_array_equal(first.history["energy"], other.history["energy"])
+        assert (first.iterations, first.status, first.energy) == (other.iterations, other.status, other.energy)
+
+
+@pytest.mark.parametrize(("key", "order"), CASES)
+def test_a_stopped_run_has_a_matching_and_can_go_on(key, order):
+    problem = mixed((4, 5), order, seed=5)
+    method = METHODS[key].make()
+    stopped = solve(problem, method, watch=lambda state: state.iteration >= 1, every=1)
+    assert stopped.status == "stopped" and stopped.iterations <= 1
+    assert stopped.energy == pytest.approx(problem.energy(stopped.assignment))
+    at_once = solve(problem, method, watch=lambda state: True)
+    assert at_once.status == "stopped" and at_once.iterations == 0 and np.isfinite(at_once.energy)
+    whole = solve(problem, method)
+    resumed = solve(problem, method, start=stopped.state)
+    np.testing.assert_array_equal(resumed.assignment, whole.assignment)
+    assert resumed.iterations == whole.iterations
+
+
+@pytest.mark.parametrize(("key", "order"), CASES)
+def test_steps_leave_earlier_states_as_they_were(key, order):
+    problem = mixed((3, 4), order, seed=7)
+    method = METHODS[key].make()
+    states = []
+    for state in iterate(method, problem):
+        states.append((state, state.x.copy()))
+        if len(states) > 4:
+            break
+    for state, x in states:
+        np.testing.assert_array_equal(state.x, x)
+    ended = solve(problem, method).state
+    assert method.step(problem, ended, 5).iteration == ended.iteration
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_bad_options_are_refused_by_name(key):
+    make = METHODS[key].make
+    method = make()
+    for name in {f.name for f in fields(method)} & {"max_iter", "tol", "rounding", "start", "variant", "norm", "jump"}:
+        for wrong in (-1, float("nan"), "nonsense"):
+            with pytest.raises(ValueError, match=name):
+                make(**{name: wrong})
+    with pytest.raises(TypeError):
+        make(no_such_option=1)
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_what_a_method_does_not_take_is_said_in_a_sentence(key):
+    entry = METHODS[key]
+    for order in ORDERS:
+        refusal = entry.refusal(mixed((3, 4), order))
+        assert bool(refusal) == (order not in entry.orders)
+        assert not refusal or (entry.label in refusal and refusal.endswith("."))
+    free = mixed((3, 4), min(o for o in ORDERS if o in entry.orders), cols=ANY)
+    assert bool(entry.refusal(free)) == entry.one_to_one
+    bare, _ = planted((4, 4), 2)
+    assert not entry.needs_unary or "unary" in entry.refusal(bare)
+    assert entry.label and entry.cite
