@@ -122,7 +122,8 @@ class Affinity:
         for tree in self.trees:
             if tree.order == order:
                 kernels.open_pair(tree.fibers, tree.number, x, -1.0, out)
-        return out + self.ceilings[order] * x.sum() ** (order - 2)
+        out += self.ceilings[order] * float(x.sum()) ** (order - 2)
+        return out
 
     def parts(self, x: FloatArray) -> list[FloatArray]:
         """g_d = S_d ⊗ x ⊗ … ⊗ x with one mode open, for d = 1 … D: S_d(x) = g_d · x, and its gradient is d · g_d."""
