@@ -19,11 +19,12 @@ def admm(
 
     x, y, progress and trace are updated in place. `progress` is ρ, best residual, iterations at this ρ, iterations
     after T1 in a row without improvement, increases so far, and the partial change and energy of an iteration that was
-    interrupted by a missing column. `schedule` is β, T1, T2, ε, improvement factor, most increases. A trace row is
-    gap, change, ρ, energy: what the iteration ended with, ρ as it was during it.
+    interrupted by a missing column. `schedule` is β, T1, T2, ε, improvement factor, most increases, and the factor and
+    the bound of residual balancing. A trace row is gap, change, ρ, energy: what the iteration ended with, ρ as it was
+    during it.
     """
     n_blocks, n = x.shape
-    growth, warmup, patience, tolerance, improvement, most_increases = schedule
+    growth, warmup, patience, tolerance, improvement, most_increases, balance, imbalance = schedule
     ties = np.zeros(n_blocks)
     for e in range(n_blocks - 1):
         ties[parent[e]] += 1.0
@@ -68,8 +69,9 @@ def admm(
                 d = one[i] - other[i]
                 dual[i] += rho * d  # step 3: multipliers move with the disagreement
                 gap += d * d
-        residual = gap + progress[5]
-        trace[done] = gap, progress[5], rho, progress[6]
+        change = progress[5]
+        residual = gap + change
+        trace[done] = gap, change, rho, progress[6]
         progress[5] = progress[6] = 0.0
         progress[2] += 1
         if residual <= improvement * progress[1]:
@@ -84,4 +86,9 @@ def admm(
             progress[2] = progress[3] = 0
             progress[4] += 1
             return done + 1, INCREASED, 0
+        if balance > 1.0 and progress[4] == 0:  # the duals are not divided by ρ: they stay as they are
+            if gap > imbalance * change:
+                progress[0] = rho * balance
+            elif change > imbalance * gap:
+                progress[0] = rho / balance
     return iterations, RAN, 0
