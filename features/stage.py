@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 GREEN, VERMILION, BLUE, SKY, PURPLE, ORANGE = "#009E73", "#D55E00", "#0072B2", "#56B4E9", "#CC79A7", "#E69F00"
 INK, FAINT, PAPER = "#1b1f24", "#6b7178", "#f3f4f6"
+HALO = 1.6  # points that the white halo is wider than its line
 GAP = 0.02  # between the two views, as a share of their width
 COLOURS = "viridis"
 
@@ -113,7 +114,7 @@ def _box(view: View) -> tuple[Floats, Floats]:
 def _lines(axes: Axes, segments: Floats, width: ArrayLike, z: float, **look: Any) -> None:
     """Lines on a white halo."""
     if len(segments):
-        under = np.asarray(width, float) + 1.8
+        under = np.asarray(width, float) + np.minimum(HALO, width)
         halo = LineCollection(list(segments), linewidths=under, colors="white", alpha=0.75, capstyle="round", zorder=z)
         axes.add_collection(halo, autolim=False)
         over = LineCollection(list(segments), linewidths=width, zorder=z + 0.5, **look)
@@ -144,7 +145,9 @@ def _points(axes: Axes, stage: Stage, pair: Pair, size: float) -> bool:
         lonely |= bool(alone.any())
         for some, marker, face, edge in ((~alone, "o", INK, "white"), (alone, "D", "white", INK)):
             x, y = xy[some].T
-            axes.scatter(x, y, s=size, marker=marker, c=face, edgecolors=edge, linewidths=0.9, zorder=6)
+            axes.scatter(
+                x, y, s=size, marker=marker, c=face, edgecolors=edge, linewidths=0.9 * min(size / 12, 1), zorder=6
+            )
     return lonely
 
 
@@ -183,7 +186,7 @@ def draw(
             if len(some) or name in ("correct", "wrong"):
                 label = f"{kind.meaning} ({len(some)})"
                 handles.append(Line2D([], [], color=kind.colour, ls=kind.dashes, lw=2, label=label))
-    size = 22 * float(np.clip(60 / max(*pair.shape, 1), 0.35, 1.0)) * thin
+    size = 22 * float(np.clip(60 / max(*pair.shape, 1), 0.35, 1.0)) * thin**2
     if _points(axes, stage, pair, size):
         look: dict[str, Any] = {"marker": "D", "ls": "", "mfc": "white", "mec": INK, "ms": 5}
         handles.append(Line2D([], [], label="point without a partner", **look))
@@ -200,7 +203,9 @@ def _coloured(axes: Axes, segments: Floats, width: Floats, strength: ArrayLike |
     values = np.asarray(strength, float)
     order = np.argsort(values, kind="stable")
     norm = Normalize(values.min(), values.max() if np.ptp(values) > 0 else values.min() + 1)
-    under = LineCollection(list(segments[order]), linewidths=width[order] + 1.8, colors="white", alpha=0.75, zorder=2)
+    under = LineCollection(
+        list(segments[order]), linewidths=width[order] + 0.3 + HALO, colors="white", alpha=0.75, zorder=2
+    )
     lines = LineCollection(
         list(segments[order]), array=values[order], cmap=COLOURS, norm=norm, linewidths=width[order] + 0.3, zorder=2.5
     )

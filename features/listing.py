@@ -1,0 +1,146 @@
+"""What there is to choose from, as text for a terminal: data sets, models and methods, and a download's progress."""
+
+import inspect
+import math
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from adgm import METHODS
+from features.datasets import DATASETS
+from features.datasets.download import download, sources_of
+from features.models import MODELS
+from features.models import Parameter as ModelParameter
+from features.pairs import Parameter
+from features.setup import method_options
+
+
+def width() -> int:
+    return min(max(shutil.get_terminal_size((100, 24)).columns, 60), 110)
+
+
+def entries(items: Iterable[tuple[str, str, str]]) -> str:
+    """(key, facts, sentence) as a list: the key and its facts on one line, the sentence below, indented."""
+    lines = []
+    for key, facts, sentence in items:
+        lines.append(f"  {key:<12}{facts}")
+        lines += textwrap.wrap(sentence, width(), initial_indent=" " * 14, subsequent_indent=" " * 14)
+    return "\n".join(lines)
+
+
+def parameters(given: Sequence[Parameter]) -> str:
+    """Names, defaults, what is allowed and what it means."""
+    if not given:
+        return "  (none)"
+    lines = []
+    for one in given:
+        unit = f" {one.unit}" if isinstance(one, ModelParameter) and one.unit else ""
+        if one.kind == "choice":
+            allowed = "one of " + ", ".join(one.choices)
+        elif math.isinf(one.low) and math.isinf(one.high):
+            allowed = "any number"
+        else:
+            allowed = f"{one.low:.10g} to {one.high:.10g}{unit}"
+        lines.append(f"  {one.name}={one.default}")
+        about = f"{one.help.rstrip('.')}. {allowed[0].upper()}{allowed[1:]}."
+        lines += textwrap.wrap(about, width(), initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return "\n".join(lines)
+
+
+def chosen(key: str, known: Iterable[str], what: str) -> str:
+    known = list(known)
+    if key not in known:
+        raise ValueError(f"There is no {what} {key!r}; choose one of {', '.join(known)}.")
+    return key
+
+
+def datasets(key: str | None) -> str:
+    """All data sets, or one with its parameters."""
+    if key is not None:
+        one = DATASETS[chosen(key, DATASETS, "data set")]
+        return f"{one.label}: {one.description}\n\nParameters (--set name=value):\n{parameters(one.parameters)}"
+    items = []
+    for name, one in DATASETS.items():
+        if one.builtin:
+            state = "built in"
+        elif one.available():
+            state = "on this computer"
+        else:
+            state = f"not here yet: --download {name} ({size_of(name) / 1e6:.0f} MB)"
+        count = "" if one.count is None else f", {one.count} {one.unit}"
+        items.append((name, f"{one.label}{count} [{state}]", one.description))
+    return f"{entries(items)}\n\nOne of them with its parameters: python -m features datasets house"
+
+
+def models(key: str | None) -> str:
+    """All models, or one with its formula and parameters."""
+    if key is not None:
+        one = MODELS[chosen(key, MODELS, "model")]
+        formula = textwrap.indent(one.formula, "  ")
+        return (
+            f"{one.label} ({_orders(one.orders)}, {one.sense})\n{one.use}\n\nFormula (LaTeX):\n{formula}\n\n"
+            f"Parameters (--param name=value):\n{parameters(one.parameters)}"
+        )
+    items = [(name, f"{one.label} [{_orders(one.orders)}, {one.sense}]", one.use) for name, one in MODELS.items()]
+    return f"{entries(items)}\n\nOne of them with its parameters: python -m features models B"
+
+
+def methods(key: str | None) -> str:
+    """All methods, or one with its options."""
+    if key is not None:
+        one = METHODS[chosen(key, METHODS, "method")]
+        about = inspect.getdoc(type(one.make())) or ""
+        options = "\n".join(f"  {name}={value}" for name, value in method_options(key).items()) or "  (none)"
+        return f"{one.label} [{one.cite}]\n\n{about}\n\nOptions (--option name=value):\n{options}"
+    items = [(name, f"{one.label} [{_span(one.orders)}]", one.cite) for name, one in METHODS.items()]
+    return f"{entries(items)}\n\nOne of them with its options: python -m features methods adgm1"
+
+
+def _orders(orders: Sequence[int]) -> str:
+    return f"order {orders[0]}" if len(orders) == 1 else f"orders {', '.join(map(str, orders))}"
+
+
+def _span(orders: range) -> str:
+    if orders[-1] >= 99:
+        return "any order" if orders[0] == 1 else f"order {orders[0]} and higher"
+    return f"order {orders[0]}" if len(orders) == 1 else f"orders {orders[0]} to {orders[-1]}"
+
+
+def size_of(key: str) -> int:
+    return sum(source.bytes for source in sources_of(key))
+
+
+class Bar:
+    """Progress on one line of a terminal; elsewhere a line for every tenth."""
+
+    def __init__(self, title: str, stream: TextIO | None = None) -> None:
+        self.title, self.stream, self.tenths = title, stream or sys.stderr, -1
+
+    def __call__(self, done: int, total: int, file: str) -> None:
+        share = done / total if total else 1.0
+        text = f"{self.title}  {share:4.0%}  {done / 1e6:.1f} of {total / 1e6:.1f} MB"
+        if self.stream.isatty():
+            filled = round(30 * share)
+            end = "\n" if done >= total else ""
+            self.stream.write(f"\r{text}  [{'█' * filled}{'·' * (30 - filled)}]{end}")
+        elif int(10 * share) > self.tenths:
+            self.stream.write(f"{text}\n")
+        self.tenths = int(10 * share)
+        self.stream.flush()
+
+
+def fetch(keys: Sequence[str]) -> str:
+    """Download data sets (or all of them), with progress; returns what to tell at the end."""
+    real = [key for key, one in DATASETS.items() if not one.builtin]
+    wanted = real if "all" in keys else [chosen(key, DATASETS, "data set") for key in keys]
+    told = []
+    for key in wanted:
+        if DATASETS[key].builtin:
+            told.append(f"{DATASETS[key].label} is built in: there is nothing to download.")
+        elif DATASETS[key].available():
+            told.append(f"{DATASETS[key].label} is on this computer already.")
+        else:
+            told.append(f"{DATASETS[key].label} is now in {download(key, Bar(DATASETS[key].label))}.")
+    return "\n".join(told)

@@ -1,0 +1,279 @@
+"""Exports: what is written can be read back and says the same, in original pixels; hostile zips are refused."""
+
+import csv
+import io
+import json
+import zipfile
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features import exports
+from features.datasets import DATASETS
+from features.exports import PairFileError, open_pair, save_pair
+from features.images import Image, from_array
+from features.keypoints import Keypoints
+from features.models import MODELS
+from features.pairs import Pair, View, own_pair
+from features.pointfiles import read_points
+from features.score import measure
+from features.setup import OWN, Setup
+
+
+@pytest.fixture(scope="module")
+def setup() -> Setup:
+    return Setup(OWN, {}, "B", {}, "adgm1", {"rho0": 0.1})
+
+
+@pytest.fixture(scope="module")
+def pair() -> Pair:
+    """Images worked on at half and at a third of their size."""
+    rng = np.random.default_rng(0)
+    images = [from_array(rng.integers(0, 255, (60, 80, 3), dtype=np.uint8), max_side=side) for side in (40, 27)]
+    left = rng.uniform(5, 55, (7, 2))
+    right = np.concatenate([left + rng.normal(0, 0.3, left.shape), rng.uniform(5, 55, (2, 2))])
+    labels = tuple("abcdefg"), (*"abcdefg", "", "")
+    points = Keypoints(left, labels=labels[0]), Keypoints(right, labels=labels[1])
+    return own_pair((images[0], images[1]), points, name='a "pair", ours').shuffled(5)
+
+
+@pytest.fixture(scope="module")
+def solved(pair, setup):
+    problem = setup.problem(pair)
+    return problem, setup.run(problem)
+
+
+@pytest.fixture(scope="module")
+def matches(pair, solved):
+    problem, result = solved
+    return exports.matches_of(pair, problem, result.assignment, result.x)
+
+
+def test_csv_has_a_line_per_match_in_original_pixels(pair, solved, matches):
+    _, result = solved
+    rows = list(csv.DictReader(io.StringIO(exports.matches_csv(matches).decode())))
+    assert [(int(row["left"]), int(row["right"])) for row in rows] == list(map(tuple, result.pairs.tolist()))
+    assert pair.left.image.scale == 0.5
+    for row in rows:
+        i, j = int(row["left"]), int(row["right"])
+        spot = [float(row["left_x"]), float(row["left_y"]), float(row["right_x"]), float(row["right_y"])]
+        expected = [*pair.left.points.xy[i] / pair.left.image.scale, *pair.right.points.xy[j] / pair.right.image.scale]
+        np.testing.assert_allclose(spot, expected)
+        assert row["left_label"] == pair.left.points.labels[i]
+        assert row["correct"] == ("yes" if pair.truth[i] == j else "no")
+    assert sum(float(row["energy_share"]) for row in rows) == pytest.approx(result.energy)
+    assert sum(row["correct"] == "yes" for row in rows) == measure(pair, *parts(solved), "similarity").correct
+
+
+def parts(solved):
+    problem, result = solved
+    return problem, result.assignment
+
+
+def test_json_says_the_same_as_csv_and_knows_the_settings(pair, solved, matches, setup):
+    metrics = measure(pair, *parts(solved), "similarity")
+    content = json.loads(exports.matches_json(matches, setup, metrics))
+    rows = list(csv.DictReader(io.StringIO(exports.matches_csv(matches).decode())))
+    assert [list(map(str, (m["left"], m["right"], m["left_x"]))) for m in content["matches"]] == [
+        [row["left"], row["right"], row["left_x"]] for row in rows
+    ]
+    assert content["left"]["image_size"] == [80, 60] and content["pair"] == pair.name
+    assert Setup.from_dict(content["setup"]) == setup
+    assert content["metrics"]["accuracy"] == metrics.accuracy
+    bare = exports.matches_of(replace(pair, truth=None), *parts(solved))
+    assert "correct" not in exports.matches_csv(bare).decode().splitlines()[0]
+
+
+def test_no_match_is_a_header(pair, solved):
+    problem, _ = solved
+    none = exports.matches_of(pair, problem, np.zeros(problem.n, bool))
+    assert exports.matches_csv(none).decode().splitlines() == [",".join(none.columns())]
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "npz", "mat"])
+def test_keypoints_come_back_in_original_pixels(pair, format):
+    back = read_points(exports.keypoints(pair.right, format))
+    np.testing.assert_allclose(back.xy * pair.right.image.scale, pair.right.points.xy)
+    assert back.labels == pair.right.points.labels
+
+
+def test_history_has_a_line_per_iteration(solved):
+    _, result = solved
+    rows = list(csv.DictReader(io.StringIO(exports.history_csv(result.history).decode())))
+    assert [int(row["iteration"]) for row in rows] == list(range(1, result.iterations + 1))
+    np.testing.assert_array_equal([float(row["residual"]) for row in rows], result.history["residual"])
+    assert exports.history_csv({}) == b"iteration\n"
+    with pytest.raises(ValueError, match="rho has 1"):
+        exports.history_csv({"rho": [1], "energy": [1, 2]})
+
+
+def test_npz_holds_everything_without_pickle(pair, solved, setup):
+    _, result = solved
+    metrics = measure(pair, *parts(solved), "similarity")
+    data = exports.everything_npz(pair, result, setup, metrics)
+    assert data == exports.everything_npz(pair, result, setup, metrics)
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["pairs"], result.pairs)
+        np.testing.assert_array_equal(file["relaxed"], result.x)
+        np.testing.assert_array_equal(file["truth"], pair.truth)
+        np.testing.assert_allclose(file["left_xy"], pair.left.points.xy / pair.left.image.scale)
+        np.testing.assert_array_equal(file["history_rho"], result.history["rho"])
+        assert Setup.from_json(str(file["setup"])) == setup
+        assert json.loads(str(file["metrics"]))["score"] == metrics.score
+        assert tuple(file["left_labels"]) == pair.left.points.labels
+
+
+# ---- a pair as one file ------------------------------------------------------------------------------------------
+
+
+def same(a: Pair, b: Pair) -> None:
+    assert a.name == b.name and a.shape == b.shape
+    for one, other in ((a.left, b.left), (a.right, b.right)):
+        np.testing.assert_array_equal(one.points.xy, other.points.xy)  # to the last bit: runs must repeat
+        assert one.points.labels == other.points.labels
+        assert (one.image is None) == (other.image is None)
+        if one.image is not None:
+            np.testing.assert_array_equal(one.image.rgb, other.image.rgb)
+            assert (one.image.scale, one.image.original_size) == (other.image.scale, other.image.original_size)
+    if a.truth is None:
+        assert b.truth is None
+    else:
+        np.testing.assert_array_equal(a.truth, b.truth)
+
+
+def test_a_pair_comes_back_as_it_was(pair, setup):
+    data = save_pair(pair, setup)
+    opened = open_pair(data)
+    same(pair, opened.pair)
+    assert opened.setup == setup and data == save_pair(pair, setup)
+    assert open_pair(save_pair(pair)).setup is None
+    same(replace(pair, truth=None), open_pair(save_pair(replace(pair, truth=None))).pair)
+
+
+@pytest.mark.parametrize("key", ["turntable", "warp", "random"])
+def test_pairs_of_data_sets_come_back(key):
+    for images in (True, False):
+        some = DATASETS[key].load(images=images)
+        same(some, open_pair(save_pair(some)).pair)
+
+
+def test_the_same_problem_comes_out_of_the_zip(pair):
+    for key in ("B", "combined"):
+        problems = [MODELS[key].build(one) for one in (pair, open_pair(save_pair(pair)).pair)]
+        x = np.random.default_rng(1).random(problems[0].n)
+        assert problems[0].energy(x) == problems[1].energy(x)
+
+
+def test_pairs_without_points_come_back():
+    empty = View(Image(np.zeros((4, 5, 3), np.uint8)), Keypoints(np.empty((0, 2))))
+    same(Pair(empty, empty, None, "nothing yet"), open_pair(save_pair(Pair(empty, empty, None, "nothing yet"))).pair)
+
+
+def rezipped(data: bytes, **changed: bytes | None) -> bytes:
+    """The zip with some files replaced, added or taken away; a double underscore stands for a dot."""
+    names = {key.replace("__", "."): value for key, value in changed.items()}
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            if name not in names:
+                new.writestr(name, old.read(name))
+        for name, value in names.items():
+            if value is not None:
+                new.writestr(name, value)
+    return out.getvalue()
+
+
+def told(data: bytes, **changes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return json.dumps({**json.loads(archive.read("pair.json")), **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"left__csv": None}, r"lacks left\.csv"),
+        ({"pair__json": None}, r"lacks pair\.json"),
+        ({"left__png": None}, r"lacks left\.png"),
+        ({"truth__csv": None}, r"lacks truth\.csv"),
+        ({"left__png": b"not an image"}, "image"),
+        ({"left__csv": b"x,y\n1,nothing\n"}, "nothing"),
+        ({"truth__csv": b"left,right\n0,99\n"}, "99"),
+        ({"pair__json": b"[" * 90_000}, "nested|JSON|not a saved pair"),
+        ({"pair__json": b"\xff\xfe"}, "not a saved pair"),
+        ({"pair__json": b"{}"}, "version"),
+        ({"setup__json": b'{"dataset": "/etc/passwd"}'}, "no data set"),
+        ({"setup__json": b"{" * 50_000}, "JSON"),
+        ({"evil__sh": b"rm"}, "which we do not know"),
+        ({"../../left__csv": b"x,y\n"}, "which we do not know"),
+        ({"pair__json": b" " * 200_000}, "too large"),
+        ({"left__csv": b"1,2\n" * 6_000_000}, "too large"),
+    ],
+)
+def test_what_is_wrong_with_a_zip_is_said(pair, changes, sentence):
+    with pytest.raises(PairFileError, match=sentence):
+        open_pair(rezipped(save_pair(pair), **changes), "their.zip")
+
+
+def test_manifests_that_lie_are_refused(pair):
+    data = save_pair(pair)
+    for side in (
+        {"scale": 0.5, "original_size": [8000, 6000]},
+        {"scale": -1, "original_size": [80, 60]},
+        {"scale": "0.5", "original_size": [80, 60]},
+        {"scale": 0.5},
+        [],
+    ):
+        with pytest.raises(PairFileError):
+            open_pair(rezipped(data, pair__json=told(data, left=side)))
+    with pytest.raises(PairFileError, match="name"):
+        open_pair(rezipped(data, pair__json=told(data, name=["x"])))
+    assert "\n" not in open_pair(rezipped(data, pair__json=told(data, name="a\nb"))).pair.name
+
+
+def test_a_zip_that_understates_its_sizes_stays_small(pair):
+    """The directory says 10 bytes, the stream holds 50 MB: reading stops at what was announced."""
+    data = bytearray(rezipped(save_pair(pair), left__csv=b"0" * 50_000_000))
+    entry = data.rindex(b"left.csv") - 46
+    data[entry + 24 : entry + 28] = (10).to_bytes(4, "little")
+    with pytest.raises(PairFileError):
+        open_pair(bytes(data))
+
+
+@pytest.mark.parametrize("data", [b"", b"PK", b"plain text", zlib.compress(b"x"), b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_zip_is_refused(data):
+    with pytest.raises(PairFileError, match="their"):
+        open_pair(data, "their.zip")
+
+
+def test_a_zip_that_is_too_large_is_not_opened():
+    with pytest.raises(PairFileError, match="at most"):
+        open_pair(bytes(exports.MAX_ZIP + 1))
+
+
+@settings(deadline=None, derandomize=True, max_examples=120)
+@given(st.data())
+def test_damage_anywhere_is_a_sentence(data):
+    good = bytearray(SMALL)
+    for _ in range(data.draw(st.integers(1, 4))):
+        good[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
+    broken = bytes(good[: data.draw(st.integers(0, len(good)))]) if data.draw(st.booleans()) else bytes(good)
+    try:
+        opened = open_pair(broken)
+    except PairFileError:
+        return
+    assert isinstance(opened.pair, Pair)
+
+
+SMALL = save_pair(
+    Pair(
+        View(Image(np.zeros((3, 4, 3), np.uint8)), Keypoints(np.array([[1.0, 2.0], [3.0, 1.0]]))),
+        View(None, Keypoints(np.array([[1.0, 2.0]]))),
+        np.array([0, -1]),
+        "small",
+    ),
+    Setup(OWN),
+)

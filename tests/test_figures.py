@@ -1,0 +1,205 @@
+"""Pictures: what is drawn is what was found, every format is deterministic, and it is fast."""
+
+import ast
+import io
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from PIL import Image as Pillow
+
+from features import figures, stage
+from features.datasets import DATASETS
+from features.keypoints import Keypoints
+from features.pairs import Pair, View
+from features.stage import KINDS, Stage, kinds_of
+
+SHAPES = [(0, 0), (1, 1), (1, 3), (2, 1), (5, 7)]
+
+
+def points_only(n1: int, n2: int, truth=None, seed=0) -> Pair:
+    rng = np.random.default_rng(seed)
+    views = [View(None, Keypoints(rng.uniform(0, 100, (n, 2)))) for n in (n1, n2)]
+    return Pair(views[0], views[1], truth, "points")
+
+
+@pytest.fixture(scope="module")
+def turntable() -> Pair:
+    return DATASETS["turntable"].load(left=40, right=50)
+
+
+@pytest.fixture(scope="module")
+def found(turntable) -> np.ndarray:
+    """Two right, one wrong, one on a point without a partner if there is one; the rest unmatched."""
+    rows = np.flatnonzero(turntable.has_partner)[:3]
+    cols = turntable.truth[rows].copy()
+    cols[2] = turntable.truth[np.flatnonzero(turntable.has_partner)[5]]
+    return np.stack([rows, cols], axis=1)
+
+
+def lines_of(figure: Figure, colour: str) -> int:
+    """How many segments of a colour the first axes hold."""
+    collections = [c for c in figure.axes[0].collections if isinstance(c, LineCollection)]
+    return sum(len(c.get_segments()) for c in collections if to_hex(c.get_edgecolor()[0]).lower() == colour.lower())
+
+
+def words_of(figure: Figure) -> str:
+    texts = [text.get_text() for text in figure.texts]
+    return "\n".join(texts + [text.get_text() for legend in figure.legends for text in legend.get_texts()])
+
+
+def test_kinds_part_the_matches_and_the_missed_points(turntable, found):
+    kinds = kinds_of(turntable, found)
+    assert [len(kinds[name]) for name in ("correct", "wrong", "stray")] == [2, 1, 0]
+    assert len(kinds["missed"]) == turntable.has_partner.sum() - 3
+    together = np.concatenate([kinds[name] for name in ("correct", "wrong", "stray")])
+    assert sorted(map(tuple, together)) == sorted(map(tuple, found))
+    for i, j in kinds["missed"]:
+        assert turntable.truth[i] == j and i not in found[:, 0]
+
+
+def test_every_kind_is_drawn_and_explained_by_colour_and_line(turntable, found):
+    figure = figures.matches(turntable, found)
+    for name, some in kinds_of(turntable, found).items():
+        assert lines_of(figure, KINDS[name].colour) == len(some)
+    words = words_of(figure)
+    assert "correct (2)" in words and "wrong (1)" in words and "missed" in words
+    assert len({str(kind.dashes) for kind in KINDS.values()}) == len({kind.colour for kind in KINDS.values()}) == 4
+
+
+def test_a_line_ends_at_its_two_points(turntable, found):
+    segments = Stage(turntable).segments(found)
+    for (i, j), (start, end) in zip(found, segments, strict=True):
+        # both images of this set have the same size: no scaling, the right one is moved by its width and the gap
+        np.testing.assert_allclose(start, turntable.left.points.xy[i] + 0.5)
+        width = turntable.left.image.size[0]
+        np.testing.assert_allclose(end, turntable.right.points.xy[j] + 0.5 + [width * (1 + stage.GAP), 0])
+
+
+def test_without_truth_lines_are_coloured_by_strength(turntable, found):
+    pair = replace(turntable, truth=None)
+    figure = figures.matches(pair, found, strength=[0.1, 0.9, 0.5], strength_label="how sure")
+    assert len(figure.axes) == 2 and figure.axes[1].get_ylabel() == "how sure"
+    coloured = [c for c in figure.axes[0].collections if c.get_array() is not None]
+    assert coloured[0].get_array().tolist() == [0.1, 0.5, 0.9]  # the strongest is drawn last
+    assert np.all(np.diff(coloured[0].get_linewidths()) > 0)  # and widest: not by colour alone
+    assert "matched (3)" in words_of(figure)
+
+
+def test_strength_must_fit(turntable, found):
+    with pytest.raises(ValueError, match="3 matches"):
+        figures.matches(turntable, found, strength=[1.0])
+    with pytest.raises(ValueError, match="no graph 'web'"):
+        figures.matches(turntable, found, graph="web")
+
+
+def test_graph_edges_are_drawn(turntable):
+    bare, edged = figures.matches(turntable), figures.matches(turntable, graph="delaunay")
+    assert len(edged.axes[0].collections) == len(bare.axes[0].collections) + 4
+    assert "Delaunay" in words_of(edged)
+
+
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_the_same_figure_gives_the_same_bytes(turntable, found, format):
+    first, second = (figures.save(figures.matches(turntable, found, caption="x"), format) for _ in range(2))
+    assert first == second
+    if format == "png":
+        assert Pillow.open(io.BytesIO(first)).format == "PNG"
+    elif format == "svg":
+        assert ET.fromstring(first).tag.endswith("svg")
+    else:
+        assert first.startswith(b"%PDF") and b"CreationDate" not in first
+
+
+def test_an_unknown_format_is_refused(turntable):
+    with pytest.raises(ValueError, match=r"'gif'.*png, svg, pdf"):
+        figures.save(figures.matches(turntable), "gif")
+
+
+@pytest.mark.parametrize("name", ["costs $5 or $6", "$\\frac", "bell\x07 tab\t", "<b>&amp;", "名前"])
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_any_name_is_text(name):
+    pair = replace(points_only(3, 3, np.arange(3)), name=name)
+    figure = figures.grid(pair, {name: (name, [[0, 0]])}, note=name)
+    for one in (figures.matches(pair, [[0, 0]], caption=name), figure, figures.curves({}, title=name)):
+        ET.fromstring(figures.save(one, "svg"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("known", [True, False])
+def test_any_number_of_points_can_be_drawn(shape, known):
+    n1, n2 = shape
+    truth = np.where(np.arange(n1) < n2, np.arange(n1), -1) if known else None
+    pair = points_only(n1, n2, truth)
+    some = [[i, i] for i in range(min(n1, n2))]
+    figures.save(figures.matches(pair, some, graph="delaunay", strength=np.ones(len(some))))
+    figures.save(figures.grid(pair, {"A": ("1/1 (2.0)", some), "B": ("0/1 (1.0)", [])}))
+    if min(shape):
+        figures.save(figures.assignment(np.eye(n1, n2), some, truth))
+
+
+def test_curves_mark_every_increase_of_rho():
+    rho = np.repeat([1.0, 2.0, 4.0], 5)
+    history = {"residual": np.geomspace(10, 1e-30, 15), "rho": rho, "energy": -np.arange(15.0)}
+    figure = figures.curves(history, sense="similarity", rounded=([1, 15], [-1.0, -9.0]), best=-9.0, truth=-10.0)
+    residual, penalty, energy = figure.axes
+    assert residual.get_yscale() == penalty.get_yscale() == "log"
+    marks = next(line for line in penalty.lines if line.get_label() == "ρ grows")
+    assert marks.get_xdata().tolist() == [6, 11] and marks.get_ydata().tolist() == [2, 4]
+    shown = {line.get_label(): np.asarray(line.get_ydata(), float).tolist() for line in energy.lines}
+    assert shown["relaxed"] == list(range(15)) and shown["rounded"] == [1, 9]  # scores: −energy
+    assert shown["truth"] == [10, 10] and "higher is better" in energy.get_ylabel()
+    assert min(residual.lines[-2].get_ydata()) >= figures.FLOOR
+    figures.save(figure)
+
+
+@pytest.mark.parametrize(
+    "history", [{}, {"residual": [1.0]}, {"energy": [2.0, 1.0]}, {"rho": [1.0]}, {"residual": [0]}]
+)
+def test_curves_draw_what_there_is(history):
+    figures.save(figures.curves(history))
+
+
+def test_sorting_puts_the_truth_on_the_diagonal():
+    truth = np.array([2, 0, 1])
+    x = np.zeros((3, 4))
+    x[np.arange(3), truth] = 1
+    figure = figures.assignment(x, np.stack([np.arange(3), truth], axis=1), truth)
+    np.testing.assert_array_equal(figure.axes[0].images[0].get_array(), np.eye(3, 4))
+    matched = figure.axes[0].lines[1]
+    assert list(matched.get_xdata()) == list(matched.get_ydata()) == [0, 1, 2]
+
+
+def test_grid_has_a_cell_for_the_pair_and_each_method_and_says_who_is_best(turntable, found):
+    figure = figures.grid(turntable, {"A": ("2/38 (1.0)", found), "B": ("1/38 (0.5)", found[:1])}, best=["A"])
+    assert len(figure.axes) == 3
+    bold = [text.get_text() for text in figure.texts if text.get_weight() == "bold"]
+    assert "A 2/38 (1.0)" in bold and "B 1/38 (0.5)" not in bold
+
+
+@pytest.mark.data
+def test_house_20_against_30_is_drawn_in_half_a_second(data_dir):
+    pair = DATASETS["house"].load(points=20)
+    some = np.stack([np.arange(20), pair.truth], axis=1)
+    figures.save(figures.matches(pair, some))  # fonts and codecs are loaded once per process
+    spent = []
+    for _ in range(3):
+        began = time.process_time()  # of this process alone: other work on the machine does not count
+        figures.save(figures.matches(pair, some, graph="delaunay", caption="18/20 (353.3569)"))
+        spent.append(time.process_time() - began)
+    assert min(spent) < 0.5, spent
+
+
+def test_pyplot_is_never_imported():
+    folder = Path(figures.__file__).parent
+    for file in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            assert not any("pyplot" in name for name in [module, *names]), file.name

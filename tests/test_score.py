@@ -1,0 +1,141 @@
+"""Metrics: against plain counting, and the verdict against brute force."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, solve
+from features.keypoints import Keypoints
+from features.pairs import Pair, View
+from features.score import (
+    Metrics,
+    RoundedCurve,
+    as_assignment,
+    matched_pairs,
+    measure,
+    number,
+    ratio,
+    score,
+    shares,
+    true_assignment,
+)
+from problems import mixed, planted
+
+
+def pair_of(shape, truth) -> Pair:
+    rng = np.random.default_rng(0)
+    views = [View(None, Keypoints(rng.uniform(0, 9, (n, 2)))) for n in shape]
+    return Pair(views[0], views[1], truth, "a pair")
+
+
+def test_a_score_is_minus_the_energy_of_a_similarity_and_the_cost_itself():
+    assert score(-3.0, "similarity") == 3.0 and score(3.0, "cost") == 3.0
+    assert str(score(0.0, "similarity")) == "0.0"
+
+
+@pytest.mark.parametrize(("energy", "reference", "expected"), [(-4, -2, 2.0), (2, 4, 2.0), (4, 2, 0.5), (-1, -1, 1.0)])
+def test_ratio_above_one_is_better(energy, reference, expected):
+    assert ratio(energy, reference) == expected
+    assert (expected > 1) == (energy < reference)
+
+
+@pytest.mark.parametrize(("energy", "reference"), [(1, -1), (0, 1), (1, 0)])
+def test_ratio_of_different_signs_is_nobodys(energy, reference):
+    assert np.isnan(ratio(energy, reference))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_shares_sum_to_the_energy(order):
+    problem = mixed(order=order)
+    chosen = as_assignment(problem, [1, 3, 0])
+    assert shares(problem, chosen).sum() == pytest.approx(problem.energy(chosen.astype(float)))
+    assert len(shares(problem, chosen)) == 3
+
+
+def test_matchings_and_assignments_are_the_same_thing():
+    problem, matching = planted()
+    pairs = matched_pairs(problem, as_assignment(problem, matching))
+    np.testing.assert_array_equal(pairs, np.stack([np.arange(len(matching)), matching], axis=1))
+    assert len(matched_pairs(problem, as_assignment(problem, np.full(len(matching), -1)))) == 0
+
+
+def test_numbers_are_those_of_the_pair():
+    problem, truth = planted()
+    matching = truth.copy()
+    matching[[0, 1]] = matching[[1, 0]]
+    pair = pair_of(problem.shape, truth)
+    metrics = measure(pair, problem, as_assignment(problem, matching), "similarity")
+    assert metrics.accuracy == pair.accuracy(matching)
+    assert (metrics.correct, metrics.possible, metrics.matched) == (4, 6, 6)
+    assert metrics.energy == pytest.approx(problem.energy(as_assignment(problem, matching).astype(float)))
+    assert metrics.caption == f"4/6 ({number(-metrics.energy)})"
+    assert metrics.verdict == "optimiser stuck" and "better score" in metrics.explanation
+
+
+@pytest.mark.parametrize(
+    ("cost", "verdict"),
+    [(2.0, "optimiser stuck"), (0.5, "model prefers this"), (1.0, "both agree")],
+)
+def test_the_verdict_compares_with_the_truth(cost, verdict):
+    costs = np.full((2, 2), 1.0)
+    costs[0, 1] = costs[1, 0] = cost
+    problem = Problem((2, 2), [Dense(costs)], EXACTLY_ONE, EXACTLY_ONE)
+    metrics = measure(pair_of((2, 2), np.arange(2)), problem, as_assignment(problem, [1, 0]), "cost")
+    assert metrics.verdict == verdict
+    assert metrics.explanation.lower().startswith(verdict)
+    assert verdict.split()[0] in str(metrics).lower()
+
+
+def test_without_truth_nothing_is_said_about_it():
+    problem, truth = planted()
+    metrics = measure(pair_of(problem.shape, None), problem, as_assignment(problem, truth), "cost")
+    assert metrics.verdict is metrics.accuracy is metrics.truth_score is metrics.ratio is None
+    assert "unknown" in metrics.explanation and "matched" in metrics.caption
+
+
+def test_nobody_with_a_partner_is_no_division_by_zero():
+    metrics = Metrics((2, 2), 0, 0.0, "cost", 0, 0, 0.0)
+    assert metrics.accuracy is None and "no point has a partner" in str(metrics)
+
+
+def completions(problem, truth):
+    """Every matching of n1 ≤ n2 points that holds the truth, the slow way."""
+    n1, n2 = problem.shape
+    for partners in permutations(range(n2), n1):
+        if all(truth[i] in (-1, partners[i]) for i in range(n1)):
+            yield np.array(partners)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_truth_with_outliers_is_completed_as_the_constraints_demand(seed, order):
+    problem = mixed((3, 4), order=order, seed=seed, rows=EXACTLY_ONE)
+    truth = np.array([2, -1, 0])
+    true = true_assignment(problem, truth)
+    full = matched_pairs(problem, true)
+    assert full[:, 0].tolist() == [0, 1, 2] and (full[0, 1], full[2, 1]) == (2, 0)
+    # one point is free: the cheapest partner to first order; for unary costs that is the best completion
+    if order == 1:
+        lowest = min(problem.energy(as_assignment(problem, p).astype(float)) for p in completions(problem, truth))
+        assert problem.energy(true.astype(float)) == pytest.approx(lowest)
+    metrics = measure(pair_of((3, 4), truth), problem, true, "cost")
+    assert metrics.added == 1 and metrics.accuracy == 1 and metrics.verdict == "both agree"
+
+
+@pytest.mark.parametrize("sides", [(AT_MOST_ONE, AT_MOST_ONE), (ANY, ANY), (EXACTLY_ONE, ANY), (ANY, EXACTLY_ONE)])
+def test_the_truth_is_feasible_under_every_constraint(sides):
+    problem = mixed((3, 4), order=2, rows=sides[0], cols=sides[1])
+    truth = np.array([2, -1, 0])
+    rows, cols = matched_pairs(problem, true_assignment(problem, truth)).T
+    assert {(0, 2), (2, 0)} <= set(zip(rows.tolist(), cols.tolist(), strict=True))
+    for side, size, rule in ((rows, 3, sides[0]), (cols, 4, sides[1])):
+        partners = np.bincount(side, minlength=size)
+        assert (partners == 1).all() if rule == EXACTLY_ONE else rule == ANY or (partners <= 1).all()
+
+
+def test_the_rounded_curve_ends_at_the_matching():
+    problem, _ = planted()
+    curve = RoundedCurve(problem)
+    result = solve(problem, watch=curve, every=5)
+    assert curve.iterations[-1] == result.iterations and min(curve.energies) == pytest.approx(result.energy)
