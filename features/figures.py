@@ -53,26 +53,23 @@ def matches(
     bar = 0.85 if pair.truth is None and strength is not None else 0.0
     width = WIDTH * min(1.0, 1.6 * probe.size[0] / probe.size[1])
     inner = width * probe.size[1] / probe.size[0]
-    top, bottom = TITLE + (CAPTION if caption else 0) + 0.08, LEGEND
-    height = inner + top + bottom
-    figure = Figure(figsize=(width + bar, height), dpi=150, facecolor="white")
-    axes = figure.add_axes((0.0, bottom / height, width / (width + bar), inner / height))
+    figure = Figure(figsize=(width + bar, inner), dpi=150, facecolor="white")
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     _, handles, coloured = draw(axes, pair, pairs, graph=graph, strength=strength)
+    if graph is not None:
+        look: dict[str, Any] = {"color": "white", "lw": 1.2}
+        halo = [patheffects.withStroke(linewidth=2.4, foreground=FAINT)]
+        handles.append(Line2D([], [], label=f"graph: {GRAPHS[graph].label}", path_effects=halo, **look))
+    bottom = _legend(figure, handles)
+    height = inner + TITLE + (CAPTION if caption else 0) + 0.08 + bottom
+    figure.set_size_inches(width + bar, height)
+    axes.set_position((0.0, bottom / height, width / (width + bar), inner / height))
     if coloured is not None:
         place = ((width + 0.12) / (width + bar), bottom / height, 0.16 / (width + bar), inner / height)
         colours = figure.colorbar(coloured, cax=figure.add_axes(place))
         _furnish_bar(colours, strength_label)
-    if graph is not None:
-        look: dict[str, Any] = {
-            "color": "white",
-            "lw": 1.2,
-            "path_effects": [patheffects.withStroke(linewidth=2.4, foreground=FAINT)],
-        }
-        handles.append(Line2D([], [], label=f"graph: {GRAPHS[graph].label}", **look))
     _write(figure, 0.1, height - TITLE / 2 - 0.06, pair.name, 11, weight="bold")
     _write(figure, 0.1, height - TITLE - CAPTION / 2 - 0.04, caption, 9, color=FAINT)
-    if handles:
-        _legend(figure, handles)
     return figure
 
 
@@ -97,27 +94,27 @@ def grid(
     rows = -(-len(cells) // columns)
     cell = 10.0 / columns - 0.12
     inner = cell * probe.size[1] / probe.size[0]
-    foot = 0.27
-    height = TITLE + 0.1 + rows * (inner + foot) + LEGEND + (0.2 if note else 0)
-    width = columns * (cell + 0.12) + 0.12
-    figure = Figure(figsize=(width, height), dpi=150, facecolor="white")
+    foot, width = 0.27, columns * (cell + 0.12) + 0.12
+    figure = Figure(figsize=(width, rows * inner), dpi=150, facecolor="white")
     handles: dict[str, Line2D] = {}
-    for i, (method, caption, pairs) in enumerate(cells):
-        row, column = divmod(i, columns)
-        x, y = 0.12 + column * (cell + 0.12), height - TITLE - 0.1 - row * (inner + foot) - inner
-        axes = figure.add_axes((x / width, y / height, cell / width, inner / height))
+    for _, _, pairs in cells:
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         graph = "delaunay" if pairs is None else None
-        _, entries, _ = draw(axes, pair, pairs, graph=graph, strength=None, thin=0.5 + 0.5 / columns)
-        for entry in entries:
+        for entry in draw(axes, pair, pairs, graph=graph, strength=None, thin=0.5 + 0.5 / columns)[1]:
             label = str(entry.get_label()).split(" (")[0]
             entry.set_label(label)
             handles.setdefault(label, entry)
+    bottom = _legend(figure, sorted(handles.values(), key=lambda entry: entry.get_linestyle() == "None"))
+    height = TITLE + 0.1 + rows * (inner + foot) + bottom + (0.2 if note else 0)
+    figure.set_size_inches(width, height)
+    for i, (method, caption, _) in enumerate(cells):
+        row, column = divmod(i, columns)
+        x, y = 0.12 + column * (cell + 0.12), height - TITLE - 0.1 - row * (inner + foot) - inner
+        figure.axes[i].set_position((x / width, y / height, cell / width, inner / height))
         bold = "bold" if method in best else "normal"
-        middle = x + cell / 2
-        _write(figure, middle, y - foot / 2, f"{method} {caption}".strip(), 9, weight=bold, align="center")
+        _write(figure, x + cell / 2, y - foot / 2, f"{method} {caption}".strip(), 9, weight=bold, align="center")
     _write(figure, 0.12, height - TITLE / 2 - 0.05, pair.name, 11, weight="bold")
-    _write(figure, 0.12, LEGEND + 0.1, note, 8, color=FAINT)
-    _legend(figure, sorted(handles.values(), key=lambda entry: entry.get_linestyle() == "None"))
+    _write(figure, 0.12, bottom + 0.1, note, 8, color=FAINT)
     return figure
 
 
@@ -251,8 +248,7 @@ def assignment(
         axes.set_xticks([])
     handles = [Line2D([], [], ls="", marker="x", color=ORANGE, ms=7, mew=1.5, label="truth")] if len(true) else []
     handles += [Line2D([], [], ms=8, label="matched", **square)] if len(found) else []
-    if handles:
-        _legend(figure, handles)
+    _legend(figure, handles)
     place_bar = ((edge + width + 0.12) / size[0], bottom / size[1], 0.14 / size[0], inner / size[1])
     colours = figure.colorbar(heat, cax=figure.add_axes(place_bar))
     _furnish_bar(colours, "relaxed value")
@@ -290,9 +286,16 @@ def _write(figure: Figure, x: float, y: float, text: str, size: float, *, align:
         figure.text(x / width, y / height, printable(text), **settings)
 
 
-def _legend(figure: Figure, handles: list[Line2D]) -> None:
+def _legend(figure: Figure, handles: list[Line2D]) -> float:
+    """A legend at the foot, in as many rows as the width asks for; returns its height in inches."""
+    if not handles:
+        return 0.1
+    needed = sum(0.7 + 0.078 * len(str(entry.get_label())) for entry in handles)
+    rows = int(np.ceil(needed / figure.get_size_inches()[0]))
+    columns = int(np.ceil(len(handles) / rows))
     look: dict[str, Any] = {"frameon": False, "fontsize": 8.5, "labelcolor": INK, "handlelength": 2.6}
-    figure.legend(handles=handles, loc="lower center", ncols=max(len(handles), 1), borderaxespad=0.25, **look)
+    figure.legend(handles=handles, loc="lower center", ncols=columns, borderaxespad=0.25, **look)
+    return LEGEND + 0.19 * (-(-len(handles) // columns) - 1)
 
 
 def _furnish(axes: Axes) -> None:

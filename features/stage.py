@@ -38,8 +38,8 @@ class Kind:
 KINDS = {
     "correct": Kind(GREEN, "solid", "correct"),
     "wrong": Kind(VERMILION, (0, (4, 1.6)), "wrong"),
-    "stray": Kind(PURPLE, (0, (5, 1.4, 1, 1.4)), "matched, but has no partner"),
-    "missed": Kind(BLUE, (0, (1, 1.4)), "missed (left unmatched)"),
+    "stray": Kind(PURPLE, (0, (5, 1.4, 1, 1.4)), "has no partner"),
+    "missed": Kind(BLUE, (0, (1, 1.4)), "missed"),
 }
 
 
@@ -191,7 +191,7 @@ def draw(
         look: dict[str, Any] = {"marker": "D", "ls": "", "mfc": "white", "mec": INK, "ms": 5}
         handles.append(Line2D([], [], label="point without a partner", **look))
     if strength is not None and pair.truth is not None and len(found):
-        handles.append(Line2D([], [], ls="", label="wider line: stronger match"))
+        handles.append(Line2D([], [], ls="", label="wider: stronger"))
     return stage, handles, coloured
 
 

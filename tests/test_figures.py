@@ -16,6 +16,7 @@ from PIL import Image as Pillow
 
 from features import figures, stage
 from features.datasets import DATASETS
+from features.images import Image
 from features.keypoints import Keypoints
 from features.pairs import Pair, View
 from features.stage import KINDS, Stage, kinds_of
@@ -71,6 +72,24 @@ def test_every_kind_is_drawn_and_explained_by_colour_and_line(turntable, found):
     words = words_of(figure)
     assert "correct (2)" in words and "wrong (1)" in words and "missed" in words
     assert len({str(kind.dashes) for kind in KINDS.values()}) == len({kind.colour for kind in KINDS.values()}) == 4
+
+
+@pytest.mark.parametrize("size", [(200, 200), (60, 240), (300, 60)])
+def test_nothing_runs_over_the_edge(size):
+    """Every kind of match, every entry of the legend, whatever the shape of the images."""
+    rng = np.random.default_rng(0)
+    views = [View(Image(np.zeros((*size[::-1], 3), np.uint8)), Keypoints(rng.uniform(0, 60, (9, 2)))) for _ in "lr"]
+    pair = Pair(views[0], views[1], np.array([0, 1, 2, 3, 4, -1, -1, 5, 6]), "all kinds")
+    some = np.array([[0, 0], [1, 2], [2, 1], [5, 8]])
+    everything = figures.matches(pair, some, graph="delaunay", strength=[1, 2, 3, 4.0], caption="caption")
+    unknown = figures.matches(replace(pair, truth=None), some, graph="delaunay", strength=[1, 2, 3, 4.0])
+    for figure in (everything, unknown, figures.grid(pair, {"A": ("1/7 (2.0)", some)}), figures.assignment(np.eye(9))):
+        figures.save(figure)
+        for part in [*figure.legends, *figure.texts]:
+            box = part.get_window_extent()
+            assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+        for legend in figure.legends:
+            assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in figure.axes)
 
 
 def test_a_line_ends_at_its_two_points(turntable, found):
