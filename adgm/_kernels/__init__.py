@@ -7,6 +7,7 @@ from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, admm
 from adgm._kernels.affinity import (
     add_tree,
     balance,
+    mix,
     moved,
     multiply_symmetric,
     open_pair,
@@ -60,6 +61,7 @@ __all__ = [
     "descend",
     "grow_tree",
     "list_supports",
+    "mix",
     "moved",
     "multiply_symmetric",
     "open_pair",

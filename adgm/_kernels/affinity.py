@@ -20,6 +20,37 @@ def moved(v, old, older):
 
 
 @compiled
+def mix(v, u, v_image, u_image, out):
+    """out = the image of the mixture of v and u with the largest Rayleigh quotient, at length 1; returns its length.
+
+    v and u have length 1; the images are products with one symmetric matrix.
+    """
+    vu, top, cross, low = 0.0, 0.0, 0.0, 0.0
+    for i in range(v.size):
+        vu += v[i] * u[i]
+        top += v[i] * v_image[i]
+        cross += u[i] * v_image[i]
+        low += u[i] * u_image[i]
+    a, b = 1.0, 0.0
+    rest = np.sqrt(max(0.0, 1.0 - vu * vu))  # the part of u that is orthogonal to v
+    if rest > 1e-7:
+        side = (cross - vu * top) / rest
+        other = (low - 2.0 * vu * cross + vu * vu * top) / rest**2
+        angle = 0.5 * np.arctan2(2.0 * side, top - other)
+        b = np.sin(angle) / rest
+        a = np.cos(angle) - b * vu
+    length = 0.0
+    for i in range(v.size):
+        out[i] = a * v_image[i] + b * u_image[i]
+        length += out[i] * out[i]
+    length = np.sqrt(length)
+    if length > 0.0:
+        for i in range(v.size):
+            out[i] /= length
+    return length
+
+
+@compiled
 def scale_groups(x, groups, extra, times):
     """Divide every group of x, with `times` copies of its entry of `extra` added, by its sum; returns the largest
     |sum − 1| found."""

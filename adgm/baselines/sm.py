@@ -2,8 +2,11 @@
 constraints, ICCV 2005."""
 
 from dataclasses import dataclass
-from math import sqrt
 
+import numpy as np
+
+from adgm import _kernels as kernels
+from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
 from adgm.baselines.flow import Flow, Move, Point
 from adgm.problem import Problem
@@ -11,11 +14,21 @@ from adgm.problem import Problem
 
 @dataclass(frozen=True)
 class SM(Flow):
-    """The leading eigenvector of the affinities, by power iteration, rounded."""
+    """The leading eigenvector of the affinities, rounded.
+
+    Power iteration, each time from the best mixture of the last two vectors (Rayleigh–Ritz): their images are known,
+    so it needs no product more, and fewer iterations.
+    """
 
     tol: float = 1e-5
 
+    def begin(self, problem: Problem, s: Affinity) -> FloatArray:
+        return np.full(problem.n, 1.0 / np.sqrt(problem.n))
+
     def move(self, problem: Problem, s: Affinity, at: Point) -> Move:
-        v = at.parts[0] * at.v + at.parts[1]
-        length = sqrt(v @ v)
-        return Move(v / length) if length > 0 else Move(at.v, at.parts, stay=True)
+        image = at.parts[0] * at.v + at.parts[1]
+        (before,) = at.memory or (image,)
+        v = np.empty_like(image)
+        if kernels.mix(at.v, at.before, image, before, v) > 0.0:
+            return Move(v, memory=(image,))
+        return Move(at.v, at.parts, stay=True)
