@@ -301,6 +301,14 @@ def test_combined_by_hand():
     assert np.isclose(energy(triangle, (0, 0), (1, 1), (2, 2)), -3 * 4)
 
 
+@pytest.mark.parametrize("descriptor", DESCRIPTORS)
+def test_combined_takes_every_descriptor(descriptor):
+    pair = DATASETS["warp"].load().limited(15, 15)
+    problem = MODELS["combined"].build(pair, descriptor=descriptor, w2=0, unmatched=0.9)
+    cost = DESCRIPTORS[descriptor].cost(pair.left, pair.right)
+    assert np.allclose(problem.potentials[0].costs, cost - 0.9)
+
+
 def test_a_price_for_unmatched_points_decides_how_many_are_matched():
     pair = random_pair(8, 8, seed=2)
     rng = np.random.default_rng(7)
@@ -362,7 +370,7 @@ def pairs_apart(count, seed=2017):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("name", "percent"), [("house", 0.0), ("hotel", 0.2)])
+@pytest.mark.parametrize(("name", "percent"), [("house", 0.0), ("hotel", 0.19)])
 def test_model_a_reaches_the_published_errors_on_pairs_it_was_not_tuned_on(data_dir, name, percent):
     points = frames(data_dir, name)
     wrong = 0
@@ -375,13 +383,13 @@ def test_model_a_reaches_the_published_errors_on_pairs_it_was_not_tuned_on(data_
 @pytest.mark.data
 def test_model_b_matches_house_at_every_gap(data_dir):
     points = frames(data_dir, "house")
-    method = ADGM(rho0=0.03 * 900)
-    accuracy = []
+    method = ADGM(rho0=90)  # n / 10; with smaller ones the widest gaps suffer
     for gap in range(10, 101, 10):
+        accuracy = []
         for a in np.linspace(0, 110 - gap, 4).astype(int):
             pair = pair_of(points[a], points[a + gap], np.arange(30))
             accuracy.append(pair.accuracy(solve(MODELS["B"].build(pair), method).matching))
-    assert np.mean(accuracy) >= 0.99
+        assert np.mean(accuracy) >= 0.99, f"at gap {gap}"
 
 
 @pytest.mark.data
