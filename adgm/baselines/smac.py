@@ -23,13 +23,13 @@ class SMAC(Flow):
     tol: float = 1e-5
 
     def begin(self, problem: Problem, s: Affinity) -> FloatArray:
-        v = _project(_violations(problem), np.ones(problem.n))
+        v = _project(problem, _corrections(problem), np.ones(problem.n))
         return v / np.linalg.norm(v)
 
     def move(self, problem: Problem, s: Affinity, at: Point) -> Move:
         v, (unary, pairs) = at.v, at.parts
-        basis, before_pairs = at.memory or (_violations(problem), pairs)
-        image = _project(basis, unary * v + pairs)
+        corrections, before_pairs = at.memory or (_corrections(problem), pairs)
+        image = _project(problem, corrections, unary * v + pairs)
         gradient = image - (v @ image) * v
         if np.linalg.norm(gradient) <= 1e-12 * np.linalg.norm(image):
             return Move(v, at.parts, stay=True)
@@ -41,21 +41,28 @@ class SMAC(Flow):
         axes, mix = axes[:, used], mix[np.ix_(used, used)]
         images = unary[:, None] * axes + np.linalg.solve(mix.T, plane_pairs[:, used].T).T
         quotient = axes.T @ images
-        new = _project(basis, axes @ eigh(quotient + quotient.T)[1][:, -1])
-        return Move(new / np.copysign(np.linalg.norm(new), new.sum()), memory=(basis, pairs))
+        new = _project(problem, corrections, axes @ eigh(quotient + quotient.T)[1][:, -1])
+        return Move(new / np.copysign(np.linalg.norm(new), new.sum()), memory=(corrections, pairs))
 
 
-def _violations(problem: Problem) -> FloatArray:
-    """An orthonormal basis of what the constraints forbid: differences between the sums of two nodes of a graph."""
-    layout, columns = problem.layout, []
-    for of, count in ((layout.row, problem.shape[0]), (layout.col, problem.shape[1])):
-        member = (of[:, None] == np.arange(count)).astype(np.float64)
-        columns.append(member[:, 1:] - member[:, :1])
-    differences = np.concatenate(columns, axis=1)
-    sizes, turned = eigh(differences.T @ differences)
-    used = sizes > 1e-9 * max(1.0, float(sizes[-1]))
-    return np.ascontiguousarray(differences @ (turned[:, used] / np.sqrt(sizes[used])))
+def _corrections(problem: Problem) -> FloatArray:
+    """The matrix K that maps the sums of all nodes' entries to what is to be taken from each entry of a node, so that
+    all sums of a graph become equal: with M the membership of pairs in nodes and T the differences between nodes of a
+    graph, the projection on the forbidden M T is M K Mᵀ with K = T (Tᵀ Mᵀ M T)⁺ Tᵀ."""
+    n1, n2 = problem.shape
+    allowed = problem.matrix(np.ones(problem.n))
+    shared = np.block([[np.diag(allowed.sum(axis=1)), allowed], [allowed.T, np.diag(allowed.sum(axis=0))]])
+    differences = np.zeros((n1 + n2, n1 + n2 - 2))
+    for first, count, at in ((0, n1, 0), (n1, n2, n1 - 1)):
+        differences[first, at : at + count - 1] = -1.0
+        differences[first + 1 : first + count, at : at + count - 1] = np.eye(count - 1)
+    return differences @ np.linalg.pinv(differences.T @ shared @ differences, hermitian=True) @ differences.T
 
 
-def _project(basis: FloatArray, v: FloatArray) -> FloatArray:
-    return v - basis @ (basis.T @ v)
+def _project(problem: Problem, corrections: FloatArray, v: FloatArray) -> FloatArray:
+    """The nearest vector with equal sums."""
+    row, col, n1 = problem.layout.row, problem.layout.col, problem.shape[0]
+    sums = np.concatenate([np.bincount(row, v, n1), np.bincount(col, v, problem.shape[1])])
+    taken = corrections @ sums
+    nearest: FloatArray = v - taken[:n1][row] - taken[n1:][col]
+    return nearest
