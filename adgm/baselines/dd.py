@@ -154,7 +154,7 @@ class DD:
             if current.lower >= limit:
                 current = None
         ends = [w.lower for w in waiting] + ([current.lower] if current else [])
-        lower = max(state.lower, min([limit, floor, *ends]))
+        lower = float(max(state.lower, min([limit, floor, *ends])))
         return replace(
             state,
             iteration=state.iteration + 1,
