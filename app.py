@@ -1,5 +1,7 @@
 """The frame of the app: page settings and navigation. Start it with: streamlit run app.py"""
 
+from pathlib import Path
+
 import streamlit as st
 
 from ui import warmup
@@ -8,5 +10,6 @@ from ui.pages import PAGES
 st.set_page_config(
     page_title="ADGM: watch graph matching work", page_icon="🕸️", layout="wide", initial_sidebar_state=340
 )
+st.html(Path(__file__).with_name("ui") / "page.css")
 warmup.begin()
 st.navigation([st.Page(page.show, **page.settings) for page in PAGES], position="top").run()

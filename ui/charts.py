@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ui.frames import Lanes
+
 Floats = NDArray[np.float64]
 Spec = dict[str, Any]
 
@@ -23,6 +25,15 @@ class Curves:
     history: dict[str, Floats]
     increases: Sequence[int] = ()
     rounded: Sequence[tuple[int, float]] = ()
+
+
+def powers(xy: Sequence[Sequence[float]]) -> list[list[float]]:
+    """[[x, y], …] as [[x, log10 y, y], …]: drawn as powers of ten, told as they are."""
+    return [[x, float(f"{np.log10(max(y, SMALLEST)):.4f}"), y] for x, y in xy]
+
+
+AS_TOLD = {"encode": {"x": 0, "y": 1, "tooltip": [2]}}
+POWER_AXIS: Spec = {"type": "value", "scale": True, "minInterval": 1, "axisLabel": {"formatter": "1e{value}"}}
 
 
 def points(history: dict[str, Floats], name: str, *, positive: bool = False) -> list[list[float]]:
@@ -62,18 +73,33 @@ def penalty_chart(now: Curves, earlier: Curves | None = None, cursor: int | None
         marks.append({"xAxis": cursor, "lineStyle": {"color": GREEN, "type": "solid", "width": 2}})
     mark = {"symbol": "none", "label": {"show": False}, "lineStyle": {"color": GREY, "type": "dotted"}, "data": marks}
     series = [
-        line("residual r", points(now.history, "residual", positive=True), BLUE, markLine=mark),
+        line("residual r", powers(points(now.history, "residual", positive=True)), BLUE, markLine=mark, **AS_TOLD),
         line("penalty ρ", points(now.history, "rho", positive=True), ORANGE, yAxisIndex=1, step="end"),
     ]
     if earlier is not None:
         series += [
-            dashed(line("residual, run A", points(earlier.history, "residual", positive=True), BLUE)),
+            dashed(line("residual, run A", powers(points(earlier.history, "residual")), BLUE, **AS_TOLD)),
             dashed(line("ρ, run A", points(earlier.history, "rho", positive=True), ORANGE, yAxisIndex=1, step="end")),
         ]
-    axis = {"type": "log", "nameTextStyle": {"align": "left"}, "axisLabel": {"formatter": "{value}"}}
-    left = axis | {"name": "residual r"}
-    right = axis | {"name": "penalty ρ", "nameTextStyle": {"align": "right"}, "splitLine": {"show": False}}
+    left = POWER_AXIS | {"name": "residual r", "nameTextStyle": {"align": "left"}}
+    right = {"type": "log", "name": "penalty ρ", "nameTextStyle": {"align": "right"}, "splitLine": {"show": False}}
     return frame(left, right) | {"series": series}
+
+
+def lanes_chart(lanes: Lanes) -> Spec:
+    """The residuals of several runs over their own iterations, the leader in front."""
+    series = []
+    for k, one in enumerate(lanes.curves):
+        leads = k == lanes.leader
+        data = powers(np.stack([one.iterations, one.residuals], axis=1).tolist())
+        style = {"width": 3 if leads else 1, "opacity": 1 if leads else 0.7, "type": "dotted" if one.ended else "solid"}
+        style |= {"type": "solid"} if leads else {}
+        name = f"leader, run {k + 1}: {one.name}" if leads else f"run {k + 1}: {one.name}"
+        series.append(line(name, data, BLUE if leads else GREY, lineStyle=style, z=3 if leads else 2, **AS_TOLD))
+    axis = POWER_AXIS | {"name": "residual r of each run", "nameTextStyle": {"align": "left"}}
+    leader = series[lanes.leader]["name"]
+    plain = frame(axis)
+    return plain | {"series": series, "legend": plain["legend"] | {"data": [leader]}, "tooltip": {"trigger": "item"}}
 
 
 def energy_chart(
@@ -99,7 +125,7 @@ def energy_chart(
     return frame(axis) | {"series": series}
 
 
-def heat_map(x: Floats, truth: NDArray[np.int64] | None = None) -> Spec:
+def heat_map(x: Floats, truth: NDArray[np.int64] | None = None, dark: bool = False) -> Spec:
     """The relaxed assignment: graph 1 downwards, graph 2 to the right, the true pairs framed.
 
     Where the truth is known the right points are put in the order of their partners: it is then the diagonal.
@@ -119,6 +145,7 @@ def heat_map(x: Floats, truth: NDArray[np.int64] | None = None) -> Spec:
             {"type": "scatter", "name": "true pair", "symbol": "rect", "symbolSize": size, "data": frames,
              "itemStyle": style, "silent": True, "animation": False}
         )  # fmt: skip
+    colours = VIRIDIS[1:] if dark else VIRIDIS[::-1]  # what is large stands out from the page
     axis = {"type": "category", "splitArea": {"show": False}, "nameLocation": "middle"}
     return {
         "animation": False,
@@ -127,6 +154,12 @@ def heat_map(x: Floats, truth: NDArray[np.int64] | None = None) -> Spec:
         "tooltip": {"formatter": "relaxed value {@[2]}"},
         "xAxis": axis | {"data": [str(k) for k in order], "name": "right point", "nameGap": 26},
         "yAxis": axis | {"data": [str(k) for k in range(n1)], "name": "left point", "nameGap": 36, "inverse": True},
-        "visualMap": {"min": 0, "max": 1, "show": False, "seriesIndex": 0, "inRange": {"color": VIRIDIS[::-1]}},
+        "visualMap": {
+            "min": 0,
+            "max": 1,
+            "show": False,
+            "seriesIndex": 0,
+            "inRange": {"color": colours},
+        },
         "series": series,
     }

@@ -1,6 +1,6 @@
 """The sidebar: images, points, model and solver, turned into one frozen record of what the user has chosen."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,30 +9,23 @@ import streamlit as st
 from adgm import METHODS, Problem
 from adgm.problem import CONSTRAINTS
 from features.datasets import DATASETS
-from features.exports import open_pair
+from features.exports import Opened, open_pair
 from features.images import Image, decode
 from features.keypoints import DETECTORS, Keypoints, detect, summary
 from features.models import MODELS
 from features.pairs import Pair, View, own_pair
 from features.pointfiles import outside, read_points, read_truth
 from features.setup import OWN, Setup
-from ui import canvas, controls, gallery
+from ui import address, canvas, controls, gallery
+from ui.address import COUNTS, DATA_POINTS, Address
 
 IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
 POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
 UPLOAD_MB = 20
 CANVAS = "pair"  # the key of the canvas, whose edits are part of the choice
-DATA_POINTS = "own"
 
-# The presets: method and options. "paper" is the published algorithm, number by number.
-PRESETS: dict[str, tuple[str, str]] = {
-    "paper": ("adgm1", "The published algorithm: ρ₀ = n/1000, β = 2, T₁ = 300, T₂ = 50"),
-    "fast": ("adgm", "One run whose penalty sets itself from the data"),
-    "careful": ("adgm+", "Several runs from different penalties and starts, each improved by a local search"),
-}
-AUTOMATIC = "automatic"
 CONSTRAINT_LABELS = {
-    AUTOMATIC: "as the model suggests",
+    controls.AUTOMATIC: "as the model suggests",
     "at_most_one": "at most one partner",
     "exactly_one": "exactly one partner",
     "any": "any number of partners",
@@ -41,11 +34,17 @@ CONSTRAINT_LABELS = {
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The pair as it is shown, how to make it again, and why it cannot be run (empty if it can)."""
+    """The pair as it is shown, how to make it again, and why it cannot be run (empty if it can).
+
+    `address` restores the choice, but for images that were uploaded and points that were edited by hand: then it is
+    not `portable`.
+    """
 
     pair: Pair
     setup: Setup
     complaint: str = ""
+    address: Address = field(default_factory=dict)
+    portable: bool = True
 
     @property
     def own(self) -> bool:
@@ -53,8 +52,8 @@ class Chosen:
         return self.setup.dataset == OWN
 
 
-def sidebar() -> Chosen | None:
-    """Draw the sidebar; None if there is no pair to show yet."""
+def sidebar(*, solver: bool = True) -> Chosen | None:
+    """Draw the sidebar, with or without the choice of a solver; None if there is no pair to show yet."""
     with st.sidebar:
         with st.expander("Images", expanded=True, icon=":material/image:"):
             found = images()
@@ -62,19 +61,23 @@ def sidebar() -> Chosen | None:
             return None
         pair, dataset, params = found
         with st.expander("Points", icon=":material/scatter_plot:"):
-            pair, changed = points(pair)
-        if changed:
-            dataset, params = OWN, {}
+            pair, source, edited = points(pair)
         with st.expander("Model", icon=":material/function:"):
             model, model_params = model_choice()
-        with st.expander("Solver", icon=":material/tune:"):
-            method, options = solver_choice()
-        try:
-            setup = Setup(dataset, params, model, model_params, method, options)
-            complaint = "" if min(pair.shape) > 0 else "Both images need at least one point: detect or add some."
-        except ValueError as error:
-            setup, complaint = Setup(dataset, params), str(error)
-        return Chosen(pair, setup, complaint)
+        method, options = Setup().method, dict[str, Any]()
+        if solver:
+            with st.expander("Solver", icon=":material/tune:"):
+                method, options = solver_choice()
+    try:
+        chosen = Setup(dataset, params, model, model_params, method, options)
+        complaint = "" if min(pair.shape) > 0 else "Both images need at least one point: detect or add some."
+    except ValueError as error:
+        chosen, complaint = Setup(dataset, params), str(error)
+    counts = {side: st.session_state[f"count-{side}"] for side in COUNTS if f"count-{side}" in st.session_state}
+    words = address.address(chosen, source, counts)
+    if edited or source != DATA_POINTS:
+        chosen = replace(chosen, dataset=OWN, dataset_params={})
+    return Chosen(pair, chosen, complaint, words, portable=dataset != OWN and not edited)
 
 
 # ---- images -------------------------------------------------------------------------------------------------
@@ -104,7 +107,7 @@ def uploads() -> Pair | None:
     saved = st.file_uploader("A pair saved here earlier (zip)", ["zip"], key="pair zip", max_upload_size=2 * UPLOAD_MB)
     try:
         if saved is not None:
-            return opened(saved.getvalue())
+            return reopened(saved.file_id, opened(saved.getvalue()))
         files = [
             st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
             for side in ("Left", "Right")
@@ -132,13 +135,23 @@ def uploads() -> Pair | None:
         return None
 
 
+def reopened(file: str, saved: Opened) -> Pair:
+    """The pair of a zip file; its model and solver are chosen once, when it comes."""
+    if st.session_state.get("opened zip") != file:
+        st.session_state["opened zip"] = file
+        st.session_state["points"] = DATA_POINTS
+        if saved.setup is not None:
+            address.use_solver(saved.setup)
+    return saved.pair
+
+
 def _bytes(file: Any) -> bytes | None:
     return None if file is None else file.getvalue()
 
 
 @st.cache_data(show_spinner="Opening the pair …", max_entries=4)
-def opened(data: bytes) -> Pair:
-    return open_pair(data).pair
+def opened(data: bytes) -> Opened:
+    return open_pair(data)
 
 
 @st.cache_data(show_spinner="Reading the images …", max_entries=4)
@@ -158,14 +171,13 @@ def uploaded(
 # ---- points -------------------------------------------------------------------------------------------------
 
 
-def points(pair: Pair) -> tuple[Pair, bool]:
-    """The pair with the points to be matched, and whether they are others than the data set's own."""
+def points(pair: Pair) -> tuple[Pair, str, bool]:
+    """The pair with the points to be matched, where they come from, and whether they were edited by hand."""
     given = min(pair.shape) > 0
     sources = ([DATA_POINTS] if given else []) + list(DETECTORS)
     labels = {DATA_POINTS: "the pair's own"} | {key: one.label for key, one in DETECTORS.items()}
     source = controls.choose("Source", sources, "points", format_func=lambda key: labels.get(key, key))
-    changed = source != DATA_POINTS
-    if changed:
+    if source != DATA_POINTS:
         pair = detected(pair, source)
     for side, view in (("left", pair.left), ("right", pair.right)):
         if view.image is not None and len(out := outside(view.points, view.image.size)):
@@ -179,7 +191,7 @@ def points(pair: Pair) -> tuple[Pair, bool]:
         st.caption("Edited by hand." if same else "Edited by hand: with points added or deleted, the truth is unknown.")
     n1, n2 = pair.shape
     st.caption(f"{n1} left and {n2} right points.")
-    return pair, changed or edits.changed
+    return pair, source, edits.changed
 
 
 def moved(view: View, xy: np.ndarray) -> View:
@@ -194,7 +206,7 @@ def detected(pair: Pair, detector: str) -> Pair:
     st.caption(DETECTORS[detector].note)
     views = []
     for side, view in (("left", pair.left), ("right", pair.right)):
-        count = st.slider(f"Points, {side}", 3, 150, 30, key=f"count-{side}", bind="query-params")
+        count = st.slider(f"Points, {side}", 3, 150, 30, key=f"count-{side}")
         if view.image is None:
             st.warning(f"The {side} side has no image to look for points in.")
             views.append(view)
@@ -219,39 +231,40 @@ def model_choice() -> tuple[str, dict[str, Any]]:
     params: dict[str, Any] = controls.model_parameters(model, MODELS[model])
     for side, label in (("rows", "A left point takes"), ("cols", "A right point takes")):
         rule = controls.choose(
-            label, [AUTOMATIC, *CONSTRAINTS], side, format_func=lambda rule: CONSTRAINT_LABELS[rule],
+            label, [controls.AUTOMATIC, *CONSTRAINTS], side, format_func=lambda rule: CONSTRAINT_LABELS[rule],
             help="By default every point of the smaller side is matched, and no point of the larger side twice.",
         )  # fmt: skip
-        if rule != AUTOMATIC:
+        if rule != controls.AUTOMATIC:
             params[side] = rule
     return model, params
 
 
 def use_preset() -> None:
     """A preset was chosen: its method, with the options it has by default."""
-    preset = st.session_state["preset"]
-    if preset:
-        st.session_state["method"] = available_presets()[preset][0]
+    if preset := st.session_state["preset"]:
+        address.use_method(controls.presets()[preset].method, {})
 
 
-def available_presets() -> dict[str, tuple[str, str]]:
-    return {name: (method, about) for name, (method, about) in PRESETS.items() if method in METHODS}
+def forget_preset() -> None:
+    """A method was chosen by hand: the preset is the one it belongs to, or none."""
+    st.session_state["preset"] = controls.preset_of(st.session_state["method"])
 
 
 def solver_choice() -> tuple[str, dict[str, Any]]:
-    presets = available_presets()
-    first = "fast" if "fast" in presets else "paper"
+    presets, first = controls.presets(), controls.first_preset()
     preset = st.segmented_control(
-        "Preset", list(presets), default=first, key="preset", on_change=use_preset, width="stretch",
-        bind="query-params",
-    )  # fmt: skip
-    st.caption(presets[preset or first][1])
-    method = controls.choose(
-        "Method", list(METHODS), "method", default=presets[first][0], format_func=lambda key: METHODS[key].label
+        "Preset", list(presets), default=first, key="preset", on_change=use_preset, width="stretch"
     )
+    st.caption(presets[preset].about if preset else "A method of your choice.")
+    method = controls.choose(
+        "Method", list(METHODS), "method", default=presets[first].method, on_change=forget_preset,
+        format_func=lambda key: METHODS[key].label,
+    )  # fmt: skip
     st.caption(METHODS[method].cite)
     with st.popover("Options of the method", width="stretch"):
         options = controls.method_settings(method)
+    if options:
+        st.caption("Changed: " + ", ".join(f"{controls.option_label(name)} = {v}" for name, v in options.items()))
     return method, options
 
 

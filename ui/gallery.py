@@ -11,7 +11,7 @@ from features.datasets import DATASETS
 from features.datasets.download import download
 from features.pairs import Pair, Value
 from features.setup import OWN
-from ui.controls import bound_key
+from ui import address, controls
 
 THUMBNAIL = (100, 50)  # pixels: two images side by side
 
@@ -36,24 +36,25 @@ EXAMPLES = [
     Example("Hotel", "CMU Hotel, all 30 points", "hotel", "A", {"left": 0, "right": 60}),
     Example("Cars", "Two cars, 10 outliers", "cars", "C", {"number": 1, "outliers": 10}),
     Example("Motorbikes", "Two motorbikes, 20 outliers", "motorbikes", "C", {"number": 1, "outliers": 20}),
-    Example("Yours", "Two pictures of your own", OWN, "C"),
+    Example("Yours", "Two pictures of your own", OWN, "combined"),
 ]
+
+
+PHOTOGRAPHED = {example.dataset for example in EXAMPLES} - {"random"}
 
 
 def choose(example: Example) -> None:
     """Set the widgets of the sidebar to an example; whatever it does not name goes back to its default."""
     st.session_state["data"] = example.dataset
     st.session_state["model"] = example.model
-    st.session_state["points"] = "own"
+    st.session_state["points"] = address.DATA_POINTS
     if example.dataset != OWN:
-        for declared in DATASETS[example.dataset].parameters:
-            value = example.params.get(declared.name, declared.default)
-            st.session_state[bound_key(example.dataset, declared.name)] = value
+        controls.set_parameters(DATASETS[example.dataset].parameters, example.dataset, example.params)
 
 
 def greet() -> None:
     """A newcomer, without a link to something else, sees the first example."""
-    if "data" not in st.session_state and "data" not in st.query_params:
+    if not address.restore():
         choose(EXAMPLES[0])
 
 
@@ -89,8 +90,17 @@ def thumbnail(dataset: str, params: tuple[tuple[str, Value], ...]) -> NDArray[np
     half = THUMBNAIL[0] // 2
     for k, view in enumerate((pair.left, pair.right)):
         if view.image is not None:
-            sheet[:, k * half : (k + 1) * half] = _filled(view.image.rgb, (half - 1, THUMBNAIL[1]), half)
+            rgb = view.image.rgb if dataset in PHOTOGRAPHED else dotted(view.image.rgb, view.points.xy)
+            sheet[:, k * half : (k + 1) * half] = _filled(rgb, (half - 1, THUMBNAIL[1]), half)
     return sheet
+
+
+def dotted(rgb: NDArray[np.uint8], xy: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """An image that has nothing on it but its points, with them."""
+    drawn = rgb.copy()
+    for x, y in np.rint(xy).astype(int).tolist():
+        cv2.circle(drawn, (x, y), max(rgb.shape) // 40, (0, 114, 178), -1, cv2.LINE_AA)
+    return drawn
 
 
 def _filled(rgb: NDArray[np.uint8], size: tuple[int, int], width: int) -> NDArray[np.uint8]:

@@ -21,58 +21,24 @@ from adgm import Problem, Result, State
 from adgm.rounding import best_rounding
 from adgm.run import Method
 from adgm.run import Status as ResultStatus
+from ui.frames import Floats, Frame, Frames, Lanes, Mark, Thinned, lanes_of
+
+__all__ = ["ACTIVE", "POOL", "Frame", "Frames", "Job", "JobPool", "Mark", "Snapshot", "Status", "Thinned"]
 
 Status = Literal[
     "waiting", "running", "paused", "converged", "iteration limit", "time limit", "stopped", "abandoned", "failed"
 ]
 ACTIVE = ("waiting", "running", "paused")
-Floats = NDArray[np.float64]
 
 INTERVAL = 0.1  # seconds between two snapshots
 OVERHEAD = 0.1  # largest share of the time that goes into snapshots
-PATIENCE = 120.0  # seconds without a sign of the page
+PATIENCE = float(os.environ.get("ADGM_PATIENCE", 120))  # seconds without a sign of the page
 CURVE_POINTS = 400
 HISTORY_POINTS = 20_000
-MOST_FRAMES = 200
-MOST_FRAME_BYTES = 48_000_000
 DENSE_UNTIL = 20  # every iteration up to this one is a frame; then they are 1/20 of the run so far apart,
 DENSE_BUDGET = 0.25  # as long as all of them together took less than these seconds
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """One stored iteration. Relaxed assignments are mostly zeros, so only their support is kept."""
-
-    iteration: int
-    n: int
-    support: NDArray[np.int32]
-    values: Floats
-    rho: float  # NaN where the method has none, like the residual
-    residual: float
-    energy: float
-    assignment: NDArray[np.bool_]  # x rounded
-    rounded_energy: float
-
-    @property
-    def x(self) -> Floats:
-        """The relaxed assignment, over the problem's variables."""
-        x = np.zeros(self.n)
-        x[self.support] = self.values
-        return x
-
-    @property
-    def nbytes(self) -> int:
-        return self.support.nbytes + self.values.nbytes + self.assignment.nbytes
-
-
-@dataclass(frozen=True)
-class Mark:
-    """An iteration at which ρ changed, and what it changed to."""
-
-    iteration: int
-    rho: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +55,7 @@ class Snapshot:
     frame: Frame | None = None  # the latest
     best: NDArray[np.bool_] | None = None
     best_energy: float = math.inf
+    lanes: Lanes | None = None  # of a method that keeps several runs
     position: int = 0  # in the queue, from 1; 0 when not waiting
     error: str = ""
 
@@ -99,60 +66,6 @@ class Snapshot:
     @property
     def remaining(self) -> float | None:
         return None if self.time_limit is None else max(self.time_limit - self.elapsed, 0.0)
-
-
-class Thinned:
-    """Curves over the iterations that keep their beginning: when full, every other value goes."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit, self.stride, self.count = limit, 1, 0
-        self.columns: dict[str, Floats] = {}
-        self.last: dict[str, Floats] = {}
-
-    def add(self, columns: dict[str, Floats]) -> None:
-        length = len(columns["iteration"])
-        if not length:
-            return
-        pick = slice(-self.count % self.stride, None, self.stride)
-        known, size = self.columns, len(self.columns.get("iteration", ()))
-        for name in dict.fromkeys([*known, *columns]):
-            values = np.asarray(columns.get(name, np.full(length, np.nan)), float)
-            known[name] = np.concatenate([known.get(name, np.full(size, np.nan)), values[pick]])
-            self.last[name] = values[-1:]
-        self.count += length
-        while len(self.columns["iteration"]) >= self.limit:
-            self.columns = {name: values[::2] for name, values in self.columns.items()}
-            self.stride *= 2
-
-    def arrays(self) -> dict[str, Floats]:
-        """The kept values and, at the end, the latest ones."""
-        if (self.count - 1) % self.stride == 0:
-            return dict(self.columns)
-        return {name: np.concatenate([values, self.last[name]]) for name, values in self.columns.items()}
-
-
-class Frames:
-    """Stored frames, the beginning among them, within a number and a size: when full, every other one goes."""
-
-    def __init__(self, limit: int = MOST_FRAMES, most_bytes: int = MOST_FRAME_BYTES) -> None:
-        self.limit, self.most_bytes, self.stride, self.count = limit, most_bytes, 1, 0
-        self.kept: list[Frame] = []
-        self.latest: Frame | None = None
-
-    def add(self, frame: Frame) -> None:
-        self.latest = frame
-        if self.count % self.stride == 0:
-            self.kept.append(frame)
-        self.count += 1
-        while len(self.kept) > 2 and (
-            len(self.kept) >= self.limit or sum(one.nbytes for one in self.kept) > self.most_bytes
-        ):
-            self.kept = self.kept[::2]
-            self.stride *= 2
-
-    def all(self) -> tuple[Frame, ...]:
-        ends = [self.latest] if self.latest is not None and self.latest is not self.kept[-1] else []
-        return (*self.kept, *ends)
 
 
 class JobPool:
@@ -230,8 +143,7 @@ class Job:
         self.method, self.problem, self.time_limit, self.patience = method, problem, time_limit, patience
         self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
         self._pool, self._rounding = pool, rounding
-        self._changed = threading.Condition()
-        self._paused, self._steps, self._stopping = paused, 0, False
+        self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
         self._changes: list[Callable[[Any], Any]] = []
         self._touched = monotonic()
         self._state: Any = None
@@ -263,6 +175,12 @@ class Job:
         if snapshot.status == "running" and began is not None:
             return replace(snapshot, elapsed=snapshot.elapsed + monotonic() - began)
         return snapshot
+
+    @property
+    def state(self) -> Any:
+        """The method's own latest state; None before its first one."""
+        with self._changed:
+            return self._state
 
     def frames(self) -> tuple[Frame, ...]:
         """Stored iterations to scrub through: the first, the latest, and some between."""
@@ -311,10 +229,11 @@ class Job:
         """What `adgm.solve` would have returned, once the job has ended with a matching."""
         with self._changed:
             end, state, history = self._snapshot, self._state, self._history.arrays()
+            seconds = self._elapsed - self._overhead  # the method's own: keeping frames for us is not its work
         if end.active or end.best is None or state is None:
             raise ValueError(f"there is no result yet: the run is {end.status} at iteration {end.iteration}")
         status = cast(ResultStatus, end.status if end.status in get_args(ResultStatus) else "stopped")
-        return Result(self.problem, end.best, end.best_energy, status, end.iteration, end.elapsed, history, state)
+        return Result(self.problem, end.best, end.best_energy, status, end.iteration, seconds, history, state)
 
     def _tell(self, *, paused: bool | None = None, steps: int | None = None, stopping: bool = False) -> None:
         self.touch()
@@ -392,6 +311,7 @@ class Job:
         with self._changed:
             self._began = None
             self._elapsed += total - spent
+            self._overhead += total - spent
             if stepping and self._paused:
                 self._steps = max(self._steps - ran, 0)
             if ran and self.pace and not stepping:
@@ -403,7 +323,6 @@ class Job:
 
     def _adapt(self, each: float, overhead: float) -> None:
         """How many iterations until the next snapshot, when each one takes so long and a snapshot so much more."""
-        self._overhead += overhead
         fitting = max(INTERVAL, overhead / OVERHEAD) / max(each, 1e-7)
         if self._overhead < DENSE_BUDGET:
             fitting = min(fitting, self._state.iteration / DENSE_UNTIL)
@@ -429,12 +348,13 @@ class Job:
             self._snapshot = replace(
                 self._snapshot, iteration=state.iteration, elapsed=self._elapsed, rate=self._rate, frame=frame,
                 history=self._curves.arrays(), marks=tuple(self._marks), best=best, best_energy=best_energy,
+                lanes=lanes_of(state),
             )  # fmt: skip
 
     def _record(self, state: State, spent: float) -> None:
         length = len(next(iter(state.trace.values()), ()))
         iterations = np.arange(state.iteration - length + 1, state.iteration + 1, dtype=float)
-        seconds = self._elapsed + spent * np.arange(1, length + 1) / max(length, 1)
+        seconds = self._elapsed - self._overhead + spent * np.arange(1, length + 1) / max(length, 1)
         columns = {"iteration": iterations, "seconds": seconds, **state.trace}
         self._curves.add(columns)
         self._history.add(columns)

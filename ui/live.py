@@ -9,17 +9,19 @@ from numpy.typing import NDArray
 
 from adgm import METHODS, Problem
 from features.graphs import GRAPHS
-from features.pairs import Pair, View
+from features.pairs import View
 from ui import canvas
 from ui.canvas import Line, Side
-from ui.charts import Curves, energy_chart, heat_map, penalty_chart
+from ui.charts import Curves, energy_chart, heat_map, lanes_chart, penalty_chart
 from ui.choices import CANVAS, Chosen
 from ui.job import Frame, Snapshot
 from ui.runs import Run, curves_of
 
 TICK = 0.4  # seconds between two updates of the page
-FAINT = 0.03  # relaxed values below this are not drawn
+STRONG = 0.1  # relaxed values from here on are drawn beside the current matching
 MOST_LINES = 400
+REPLAY = 16  # updates of the page that a replay takes
+RESULT = "result"  # the last stop of the slider through the iterations
 OVERLAYS: dict[str, str | None] = {"none": None, "Delaunay": "delaunay", "nearest": "nearest", "complete": "complete"}
 MOST_EDGES = 2000
 
@@ -58,18 +60,20 @@ def show_points(chosen: Chosen, mode: canvas.Mode, graph: str) -> None:
 
 
 def show(run: Run, graph: str) -> None:
-    """The live part of the page; it ticks only while the run does."""
-    active = run.job.snapshot().active
-    st.fragment(_show, run_every=TICK if active else None)(run, graph, active)
+    """The live part of the page; it ticks only while the run, or its replay, does."""
+    ticking = run.job.snapshot().active or playing()
+    st.fragment(_show, run_every=TICK if ticking else None)(run, graph, ticking)
 
 
-def _show(run: Run, graph: str, was_active: bool) -> None:
+def _show(run: Run, graph: str, ticking: bool) -> None:
     run.job.touch()
     snapshot = run.job.snapshot()
-    if was_active and not snapshot.active:
-        st.rerun()  # the whole page: results appear, and the ticking ends
     if snapshot.active:
         _buttons(run, snapshot)
+    elif playing():
+        _play_on(run.job.frames())
+    if ticking != (snapshot.active or playing()):
+        st.rerun()  # the whole page: results appear and the ticking ends, or the ticking begins
     _status(run, snapshot)
     if snapshot.frame is None:
         show_points(run.chosen, "view", graph)
@@ -78,8 +82,7 @@ def _show(run: Run, graph: str, was_active: bool) -> None:
     frame, cursor = (snapshot.frame, None) if snapshot.active else _scrub(frames)
     final = not snapshot.active and cursor is None
     _picture(run, frame, graph, final)
-    curves = curves_of(snapshot, frames)
-    _charts(run, curves, frame, cursor)
+    _charts(run, snapshot, curves_of(snapshot, frames), frame, cursor)
 
 
 def _buttons(run: Run, snapshot: Snapshot) -> None:
@@ -121,20 +124,70 @@ def _status(run: Run, snapshot: Snapshot) -> None:
         parts.append(f"{snapshot.remaining:.0f} s of its time left")
     if snapshot.frame is not None and isfinite(snapshot.frame.residual):
         parts.append(f"residual {snapshot.frame.residual:.2e}")
+    if lanes := snapshot.lanes:
+        running = sum(not lane.ended for lane in lanes.curves)
+        parts.append(
+            f"{len(lanes.curves)} runs, {running} going on" if snapshot.active else f"{len(lanes.curves)} runs"
+        )
+        parts.append(f"{lanes.agreeing} agree on the best matching")
     st.markdown(" · ".join(parts))
+
+
+# ---- back and forth through the stored iterations -----------------------------------------------------------
+
+
+def stops(frames: Sequence[Frame]) -> list[str]:
+    """The stops of the slider: the stored iterations, and the result."""
+    return [*(str(frame.iteration) for frame in frames[:-1]), RESULT]
+
+
+def playing() -> bool:
+    return bool(st.session_state.get("playing"))
+
+
+def rewind() -> None:
+    """Forget where a replay was: another run is shown."""
+    st.session_state["playing"] = False
+    st.session_state.pop("frame", None)
+
+
+def _play(frames: Sequence[Frame]) -> None:
+    st.session_state["playing"] = True
+    if st.session_state.get("frame", RESULT) == RESULT:
+        st.session_state["frame"] = stops(frames)[0]
+
+
+def _play_on(frames: Sequence[Frame]) -> None:
+    """One tick of the replay further; it ends at the result."""
+    labels = stops(frames)
+    now = st.session_state.get("frame", RESULT)
+    at = labels.index(now) if now in labels else len(labels)
+    at = min(at + max(1, round(len(labels) / REPLAY)), len(labels) - 1)
+    st.session_state["frame"] = labels[at]
+    st.session_state["playing"] = at < len(labels) - 1
 
 
 def _scrub(frames: Sequence[Frame]) -> tuple[Frame, int | None]:
     """The iteration the user looks at; None for the result."""
     if len(frames) < 2:
         return frames[-1], None
-    labels = [str(frame.iteration) for frame in frames[:-1]] + ["result"]
-    chosen = st.select_slider(
-        "Iteration", labels, value="result", key="frame",
-        help="Go back through the stored iterations; the picture and the curves follow.",
-    )  # fmt: skip
+    labels = stops(frames)
+    with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
+        if playing():
+            st.button("Hold", icon=":material/pause:", key="hold", on_click=st.session_state.update,
+                      args=({"playing": False},))  # fmt: skip
+        else:
+            st.button("Play", icon=":material/replay:", key="play", on_click=_play, args=(frames,),
+                      help="Watch the stored iterations again")  # fmt: skip
+        chosen = st.select_slider(
+            "Iteration", labels, value=RESULT, key="frame", width="stretch",
+            help="Go back through the stored iterations; the picture and the curves follow.",
+        )  # fmt: skip
     at = labels.index(str(chosen))
     return frames[at], None if at == len(frames) - 1 else frames[at].iteration
+
+
+# ---- the picture and the curves -----------------------------------------------------------------------------
 
 
 def _picture(run: Run, frame: Frame, graph: str, final: bool) -> None:
@@ -145,27 +198,38 @@ def _picture(run: Run, frame: Frame, graph: str, final: bool) -> None:
         return
     from ui.outcome import details, final_lines, neighbours
 
-    which = st.segmented_control(
-        "Matches", ["all", "wrong", "missed too", "best 10"], default="all", key="which", required=True,
-        label_visibility="collapsed",
-    )  # fmt: skip
-    lines = final_lines(run, which or "all")
+    lines = final_lines(run, *_filter(run))
     support, against = neighbours(run, lines, canvas.picked(CANVAS))
     canvas.show(CANVAS, left, right, lines, supporters=support, contradictors=against)
     details(run, canvas.picked(CANVAS))
 
 
+def _filter(run: Run) -> tuple[str, int]:
+    """Which matches to draw, and how many of the best."""
+    offered = ["all", "wrong", "missed too", "best"] if run.pair.truth is not None else ["all", "best"]
+    with st.container(horizontal=True, vertical_alignment="center", key="filter"):
+        which = st.segmented_control(
+            "Matches", offered, default="all", key=f"which of {len(offered)}", required=True,
+            label_visibility="collapsed", help="Which matches are drawn",
+        )  # fmt: skip
+        most = len(run.outcome.pairs)
+        if which != "best" or most < 2:
+            return which or "all", most
+        count = st.number_input(
+            "How many", 1, most, min(10, most), key="best of all", width=130, label_visibility="collapsed"
+        )
+    return which, int(count)
+
+
 def relaxed_lines(run: Run, frame: Frame) -> list[Line]:
-    """The strongest relaxed values of an iteration as lines, opacity = value."""
-    layout, truth = run.problem.layout, run.pair.truth
-    keep = frame.values >= FAINT
-    support, values = frame.support[keep], frame.values[keep]
-    order = np.argsort(values)[-MOST_LINES:]
+    """The matching of an iteration and whatever else is strong in it, as lines; opacity = relaxed value."""
+    layout, truth, x = run.problem.layout, run.pair.truth, frame.x
+    drawn = np.flatnonzero(frame.assignment | (x >= STRONG))
     lines = []
-    for k in order:
-        i, j = int(layout.row[support[k]]), int(layout.col[support[k]])
-        text = f"left {i} → right {j}, relaxed value {values[k]:.3f}"
-        lines.append(Line(i, j, kind_of(truth, i, j), float(values[k]), text))
+    for k in drawn[np.argsort(x[drawn], kind="stable")][-MOST_LINES:].tolist():
+        i, j = int(layout.row[k]), int(layout.col[k])
+        text = f"left {i} → right {j}, relaxed value {x[k]:.3f}" + ("" if frame.assignment[k] else ", not chosen")
+        lines.append(Line(i, j, kind_of(truth, i, j), float(x[k]), text))
     return lines
 
 
@@ -175,13 +239,14 @@ def kind_of(truth: NDArray[np.int64] | None, i: int, j: int) -> canvas.Kind:
     return "correct" if truth[i] == j else "wrong"
 
 
-def _charts(run: Run, curves: Curves, frame: Frame, cursor: int | None) -> None:
+def _charts(run: Run, snapshot: Snapshot, curves: Curves, frame: Frame, cursor: int | None) -> None:
     kept = st.session_state.get("kept")
     earlier = kept.curves if kept is not None and kept.number != run.number else None
     one, two, three = st.columns(3)
-    has_residual = "residual" in curves.history
     with one:
-        if has_residual:
+        if snapshot.lanes is not None:
+            st.echarts_chart(lanes_chart(snapshot.lanes), height=300, key="lanes chart", alt="Residual of every run")
+        elif "residual" in curves.history:
             st.echarts_chart(
                 penalty_chart(curves, earlier, cursor), height=300, key="penalty chart",
                 alt="Residual and penalty over the iterations",
@@ -194,11 +259,8 @@ def _charts(run: Run, curves: Curves, frame: Frame, cursor: int | None) -> None:
             alt="Relaxed and rounded energy over the iterations",
         )  # fmt: skip
     with three:
+        dark = st.context.theme.type == "dark"
         st.echarts_chart(
-            heat_map(run.problem.matrix(frame.x), shown_truth(run.pair)), height=300, key="heat map",
+            heat_map(run.problem.matrix(frame.x), run.pair.truth, dark), height=300, key="heat map",
             alt="The relaxed assignment as a matrix",
         )  # fmt: skip
-
-
-def shown_truth(pair: Pair) -> NDArray[np.int64] | None:
-    return pair.truth

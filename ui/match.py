@@ -3,7 +3,7 @@
 import streamlit as st
 
 from features.setup import OWN
-from ui import canvas, gallery, live, outcome, takeaway, warmup
+from ui import address, canvas, gallery, live, outcome, takeaway, warmup
 from ui.choices import CANVAS, Chosen, problem_of, sidebar
 from ui.job import Job
 from ui.runs import Run, size_of
@@ -12,9 +12,9 @@ INTRODUCTION = (
     "Choose a pair and press **Start**: ADGM looks for the partner of every point while its residual and its "
     "penalty ρ are drawn live. Everything can be changed in the sidebar."
 )
-PACES = {"200 iterations/s": 200.0, "full speed": None, "50 iterations/s": 50.0, "10 iterations/s": 10.0}
-
-DEFAULT_PACE = "200 iterations/s"
+# Slowed down by default: a run often takes a few hundredths of a second, and a newcomer should see it move.
+PACES = {"50 iterations/s": 50.0, "10 iterations/s": 10.0, "200 iterations/s": 200.0, "full speed": None}
+DEFAULT_PACE = next(iter(PACES))
 
 
 def show() -> None:
@@ -23,10 +23,12 @@ def show() -> None:
     gallery.greet()
     gallery.show()
     chosen = sidebar()
+    link = asked_by_link()
     run: Run | None = st.session_state.get("run")
     if chosen is None:
         empty_state()
         return
+    address.keep(chosen.address)
     size = size_of(chosen)
     complaint = chosen.complaint or size.refusal
     with st.container(horizontal=True, vertical_alignment="bottom", key="start"):
@@ -35,18 +37,20 @@ def show() -> None:
                      disabled=bool(complaint) or is_active(run)):  # fmt: skip
             run = start(chosen)
         st.selectbox(
-            "Pace", list(PACES), key="pace", width=190, bind="query-params",
-            help="ADGM often takes a few hundredths of a second. Slow it down to watch single iterations.",
+            "Pace", list(PACES), key="pace", width=180, on_change=change_pace,
+            help="A run often takes a few hundredths of a second: it is slowed down to be watched. Can be changed in "
+            "the middle of a run; the time limit and the times shown count computing only.",
         )  # fmt: skip
-        st.number_input("Time limit (s)", 1, 3600, 60, key="limit", width=130, bind="query-params")
+        st.number_input("Time limit (s)", 1, 3600, 60, key="limit", width=130,
+                        help="Seconds of computing, then the best matching so far is the result")  # fmt: skip
+        graph = st.selectbox("Graph", list(live.OVERLAYS), key="graph", width=140,
+                             help="Edges drawn over the points")  # fmt: skip
         editing = st.toggle("Edit points", key="edit", disabled=is_active(run), help="Click to add, drag to move, "
                             "right-click or the Delete key to delete, with undo")  # fmt: skip
-        graph = st.selectbox("Graph", list(live.OVERLAYS), key="graph", width=150, bind="query-params",
-                             help="Edges drawn over the points")  # fmt: skip
     st.caption(f"{chosen.pair.name} · {size.text}")
     if complaint:
         st.warning(complaint)
-    if asked_by_link(run) and not complaint:
+    if link and run is None and not complaint:
         run = start(chosen)
     shown = run if run is not None and (is_active(run) or run.shows(chosen)) and not editing else None
     if shown is not None and not shown.answers(chosen):
@@ -66,11 +70,17 @@ def is_active(run: Run | None) -> bool:
     return run is not None and run.job.snapshot().active
 
 
-def asked_by_link(run: Run | None) -> bool:
+def asked_by_link() -> bool:
     """Whether the page was opened by a link that also starts the run; once."""
-    asked = run is None and "run" in st.query_params and not st.session_state.get("link followed")
+    asked = "run" in st.query_params and not st.session_state.get("link followed")
     st.session_state["link followed"] = True
     return asked
+
+
+def change_pace() -> None:
+    run: Run | None = st.session_state.get("run")
+    if run is not None:
+        run.job.pace = PACES[st.session_state["pace"]]
 
 
 def start(chosen: Chosen) -> Run | None:
@@ -92,7 +102,7 @@ def start(chosen: Chosen) -> Run | None:
         earlier.job.stop()
     canvas.clear_pick(CANVAS)
     st.session_state["run"] = Run(job, chosen, problem, 1 + (earlier.number if earlier else 0))
-    st.session_state.pop("frame", None)
+    live.rewind()
     st.rerun()
     return None
 

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from features.score import BETTER, WORD, Metrics, number
+from ui import proof
 from ui.canvas import Line
 from ui.charts import Curves
 from ui.runs import Run
@@ -46,14 +47,15 @@ def show(run: Run) -> None:
         columns[3].metric(f"{word.capitalize()} of the truth", number(metrics.truth_score), help=BETTER[run.sense])
     if metrics.verdict is not None:
         st.markdown(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explanation}")
+    proof.show(run)
     compare(run)
 
 
 # ---- lines of the final picture -----------------------------------------------------------------------------
 
 
-def final_lines(run: Run, which: str) -> list[Line]:
-    """The matching as lines: all of it, the wrong ones, with what was missed, or the ten surest."""
+def final_lines(run: Run, which: str, count: int) -> list[Line]:
+    """The matching as lines: all of it, the wrong ones, with what was missed, or the `count` best ones."""
     outcome, truth = run.outcome, run.pair.truth
     relaxed = run.problem.matrix(run.outcome.result.state.x)
     lines = []
@@ -68,8 +70,8 @@ def final_lines(run: Run, which: str) -> list[Line]:
         lines.append(Line(i, j, kind, max(value, 0.35), text))  # type: ignore[arg-type]
     if which == "wrong":
         return [line for line in lines if line.kind == "wrong"]
-    if which == "best 10":
-        best = sorted(outcome.shares, key=lambda match: outcome.shares[match])[:10]
+    if which == "best":
+        best = sorted(outcome.shares, key=lambda match: outcome.shares[match])[:count]
         return [line for line in lines if (line.i, line.j) in best]
     if which == "missed too" and truth is not None:
         found = {(line.i, line.j) for line in lines}
@@ -105,7 +107,7 @@ def neighbours(run: Run, lines: Sequence[Line], match: Match | None) -> tuple[li
 def details(run: Run, match: Match | None) -> None:
     """The terms of the isolated match."""
     if match is None or match not in run.outcome.shares:
-        st.caption("Click a line to see why it is there. Wheel or pinch to zoom, drag to pan.")
+        st.caption("Click a line to see what speaks for it and against it.")
         return
     i, j = match
     own = sorted((t for t in run.outcome.terms if match in t.matches), key=lambda t: t.cost)

@@ -64,11 +64,12 @@ def show(run: Run) -> None:
 
 def share_link(chosen: Chosen) -> None:
     """The address that restores this page and starts the run."""
-    if chosen.own:
+    if not chosen.portable:
         st.caption("A link cannot carry points that were uploaded or edited: send the pair as a ZIP instead.")
         return
-    settings = {name: st.query_params.get_all(name) for name in st.query_params} | {"run": ["1"]}
-    st.code(f"{st.context.url}?{urlencode(settings, doseq=True)}", language=None, wrap_lines=True)
+    page = (st.context.url or "").partition("?")[0]
+    st.code(f"{page}?{urlencode(chosen.address | {'run': '1'})}", language=None, wrap_lines=True)
+    st.caption("Opens this data set with these points, model, solver and seed, and starts the run.")
 
 
 def picture(run: Run, kind: str) -> bytes:

@@ -1,0 +1,133 @@
+"""What a run leaves behind to look at: stored iterations, curves and lanes, each within a bounded memory."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+MOST_FRAMES = 200
+MOST_FRAME_BYTES = 48_000_000
+LANE_POINTS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One stored iteration. Relaxed assignments are mostly zeros, so only their support is kept."""
+
+    iteration: int
+    n: int
+    support: NDArray[np.int32]
+    values: Floats
+    rho: float  # NaN where the method has none, like the residual
+    residual: float
+    energy: float
+    assignment: NDArray[np.bool_]  # x rounded
+    rounded_energy: float
+
+    @property
+    def x(self) -> Floats:
+        """The relaxed assignment, over the problem's variables."""
+        x = np.zeros(self.n)
+        x[self.support] = self.values
+        return x
+
+    @property
+    def nbytes(self) -> int:
+        return self.support.nbytes + self.values.nbytes + self.assignment.nbytes
+
+
+@dataclass(frozen=True)
+class Mark:
+    """An iteration at which ρ changed, and what it changed to."""
+
+    iteration: int
+    rho: float
+
+
+@dataclass(frozen=True, eq=False)
+class LaneCurve:
+    """One of several runs side by side: its name, why it ended (empty: it has not), and its residuals, thinned."""
+
+    name: str
+    ended: str
+    iterations: Floats
+    residuals: Floats
+    best_energy: float
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """The runs of a method that keeps several, the one that leads, and how many hold its matching."""
+
+    curves: tuple[LaneCurve, ...]
+    leader: int
+    agreeing: int
+
+
+def lanes_of(state: Any) -> Lanes | None:
+    """The lanes of a state such as `adgm.portfolio.PortfolioState`; None for a method with a single run."""
+    lanes = getattr(state, "lanes", ())
+    if not lanes:
+        return None
+    curves = []
+    for each in lanes:
+        at = np.unique(np.linspace(0, max(len(each.residuals) - 1, 0), LANE_POINTS).astype(int))[: len(each.residuals)]
+        curves.append(LaneCurve(str(each.lane), each.ended, at + 1.0, each.residuals[at], each.best_energy))
+    return Lanes(tuple(curves), state.leader, state.agreeing)
+
+
+class Thinned:
+    """Curves over the iterations that keep their beginning: when full, every other value goes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.stride, self.count = limit, 1, 0
+        self.columns: dict[str, Floats] = {}
+        self.last: dict[str, Floats] = {}
+
+    def add(self, columns: dict[str, Floats]) -> None:
+        length = len(columns["iteration"])
+        if not length:
+            return
+        pick = slice(-self.count % self.stride, None, self.stride)
+        known, size = self.columns, len(self.columns.get("iteration", ()))
+        for name in dict.fromkeys([*known, *columns]):
+            values = np.asarray(columns.get(name, np.full(length, np.nan)), float)
+            known[name] = np.concatenate([known.get(name, np.full(size, np.nan)), values[pick]])
+            self.last[name] = values[-1:]
+        self.count += length
+        while len(self.columns["iteration"]) >= self.limit:
+            self.columns = {name: values[::2] for name, values in self.columns.items()}
+            self.stride *= 2
+
+    def arrays(self) -> dict[str, Floats]:
+        """The kept values and, at the end, the latest ones."""
+        if (self.count - 1) % self.stride == 0:
+            return dict(self.columns)
+        return {name: np.concatenate([values, self.last[name]]) for name, values in self.columns.items()}
+
+
+class Frames:
+    """Stored frames, the beginning among them, within a number and a size: when full, every other one goes."""
+
+    def __init__(self, limit: int = MOST_FRAMES, most_bytes: int = MOST_FRAME_BYTES) -> None:
+        self.limit, self.most_bytes, self.stride, self.count = limit, most_bytes, 1, 0
+        self.kept: list[Frame] = []
+        self.latest: Frame | None = None
+
+    def add(self, frame: Frame) -> None:
+        self.latest = frame
+        if self.count % self.stride == 0:
+            self.kept.append(frame)
+        self.count += 1
+        while len(self.kept) > 2 and (
+            len(self.kept) >= self.limit or sum(one.nbytes for one in self.kept) > self.most_bytes
+        ):
+            self.kept = self.kept[::2]
+            self.stride *= 2
+
+    def all(self) -> tuple[Frame, ...]:
+        ends = [self.latest] if self.latest is not None and self.latest is not self.kept[-1] else []
+        return (*self.kept, *ends)
