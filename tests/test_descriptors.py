@@ -5,12 +5,12 @@ from time import perf_counter
 
 import cv2
 import numpy as np
-import oracles_features as oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import oracles_features as oracle
 from features.descriptors import (
     DESCRIPTORS,
     centroid_directions,

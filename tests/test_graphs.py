@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from oracles_features import delaunay_edges, nearest_edges
 
 from features.graphs import GRAPHS, Graph, all_tuples, draw_tuples, random_tuples
+from oracles_features import delaunay_edges, nearest_edges
 
 AWKWARD = {
     "no point": np.empty((0, 2)),
