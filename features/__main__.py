@@ -223,8 +223,10 @@ def run_compare(asked: argparse.Namespace) -> None:
     setup, pair = described(asked)
     problem = setup.problem(pair)
     chosen = [key.strip() for key in asked.methods.split(",")] if asked.methods else _fitting(problem)
+    chosen += [] if asked.methods else comparison.references(pair)
     for key in [*chosen, *options]:
-        listing.chosen(key, METHODS, "method")
+        if listing.chosen(key, comparison.LABELS if key in chosen else METHODS, "method") == comparison.RANSAC:
+            continue
         replace(setup, method=key, method_options=options.get(key, {}))  # complains about options before anything runs
     rows = []
     for row in comparison.compare(setup, pair, problem, chosen, options=options, time_limit=asked.time_limit):

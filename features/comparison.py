@@ -4,20 +4,27 @@ import csv
 import io
 import json
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from adgm import METHODS, Problem, Result
+from adgm import METHODS, Problem, Result, State
+from adgm.bound import checked
 from features.figures import grid
 from features.models import MODELS
 from features.pairs import Pair
-from features.score import BETTER, SAME, WORD, Metrics, measure, number, ratio
-from features.setup import Setup
+from features.ransac import ransac_matching
+from features.score import BETTER, SAME, WORD, Metrics, as_assignment, measure, number, ratio
+from features.setup import PAIR_FILE, Setup
+
+RANSAC = "ransac"  # no solver of the problem: it looks at the images, and is everybody's reference point
+LABELS = {key: entry.label for key, entry in METHODS.items()} | {RANSAC: "Nearest + RANSAC"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +35,22 @@ class Row:
     result: Result[Any] | None = None
     metrics: Metrics | None = None
     refusal: str = ""
+    gap: float | None = None  # how far from optimal it can be, as a share; None: no bound is known
+    reference: str = ""  # what it is if not the setup's method
 
     @property
     def key(self) -> str:
-        return self.setup.method
+        return self.reference or self.setup.method
 
     @property
     def label(self) -> str:
-        return METHODS[self.key].label
+        return LABELS[self.key]
+
+    @property
+    def caption(self) -> str:
+        """correct/total (score); a matching that the problem does not allow has no score."""
+        caption = "" if self.metrics is None else self.metrics.caption
+        return caption.replace(" (nan)", "")
 
     @property
     def pairs(self) -> NDArray[np.int64]:
@@ -46,6 +61,39 @@ class Row:
 def fitting(problem: Problem) -> list[str]:
     """The methods that take this problem."""
     return [key for key, entry in METHODS.items() if not entry.refusal(problem)]
+
+
+def references(pair: Pair) -> list[str]:
+    """What else there is to compare with: on image pairs, nearest neighbours with RANSAC."""
+    return [] if pair.left.image is None or pair.right.image is None else [RANSAC]
+
+
+def reference_row(setup: Setup, pair: Pair, problem: Problem) -> Row:
+    """Nearest neighbours, ratio test and RANSAC on the pair's images, measured by the model like any other matching.
+
+    Who may leave points out pays less: under a cost model such a matching has no score if the problem forbids it.
+    """
+    began = perf_counter()
+    try:
+        matching = ransac_matching(pair)
+    except ValueError as error:
+        return Row(setup, refusal=f"{LABELS[RANSAC]}: {error}", reference=RANSAC)
+    seconds = perf_counter() - began
+    assignment = as_assignment(problem, matching)
+    metrics = measure(pair, problem, assignment, MODELS[setup.model].sense)
+    if metrics.sense == "cost" and not _allowed(problem, assignment):
+        metrics = replace(metrics, energy=math.nan)
+    state = State(iteration=1, x=assignment.astype(float), best=assignment, converged=True)
+    result: Result[Any] = Result(problem, assignment, metrics.energy, "converged", 1, seconds, {}, state)
+    return Row(setup, result, metrics, reference=RANSAC)
+
+
+def _allowed(problem: Problem, assignment: NDArray[np.bool_]) -> bool:
+    try:
+        checked(problem, assignment)
+    except ValueError:
+        return False
+    return True
 
 
 def compare(
@@ -62,7 +110,10 @@ def compare(
     `options` gives the options of a method by its key; the setup's own method and options are not looked at.
     """
     sense = MODELS[setup.model].sense
-    for key in fitting(problem) if methods is None else methods:
+    for key in [*fitting(problem), *references(pair)] if methods is None else methods:
+        if key == RANSAC:
+            yield reference_row(setup, pair, problem)
+            continue
         mine = replace(setup, method=key, method_options=dict((options or {}).get(key, {})))
         try:
             result = mine.run(problem, time_limit=time_limit)
@@ -77,7 +128,8 @@ def compare(
 
 def best_energy(rows: Sequence[Row]) -> float:
     """The lowest energy that any of the methods found."""
-    return min((row.metrics.energy for row in rows if row.metrics is not None), default=math.nan)
+    energies = [row.metrics.energy for row in rows if row.metrics is not None]
+    return min((energy for energy in energies if not math.isnan(energy)), default=math.nan)
 
 
 def is_best(row: Row, rows: Sequence[Row]) -> bool:
@@ -87,11 +139,12 @@ def is_best(row: Row, rows: Sequence[Row]) -> bool:
 
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The finished rows as plain values, one dictionary each."""
+    """The rows as plain values, one dictionary each; one that did not run has nothing but its reason."""
     lowest = best_energy(rows)
     found = []
     for row in rows:
         if row.result is None or row.metrics is None:
+            found.append({"method": row.label, "status": row.refusal})
             continue
         record: dict[str, Any] = {"method": row.label}
         if row.metrics.possible is not None:
@@ -101,6 +154,7 @@ def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
         if row.metrics.ratio is not None:
             record["ratio_to_truth"] = row.metrics.ratio
         record["ratio_to_best"] = ratio(row.metrics.energy, lowest)
+        record |= {} if row.gap is None else {"gap": row.gap}
         record |= {"iterations": row.result.iterations, "seconds": row.result.seconds, "status": row.result.status}
         found.append(record)
     return found
@@ -110,7 +164,8 @@ def table_csv(rows: Sequence[Row]) -> bytes:
     """Every number in full."""
     found = records(rows)
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(found[0]) if found else ["method"], lineterminator="\n")
+    columns = max(found, key=len, default={"method": ""})
+    writer = csv.DictWriter(out, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(found)
     return out.getvalue().encode()
@@ -152,7 +207,12 @@ def _header(rows: Sequence[Row]) -> list[str]:
         return ["method"]
     truth = ["correct", "accuracy"] if metrics.possible is not None else ["matched"]
     beside = ["/ truth"] if metrics.truth_energy is not None else []
-    return ["method", *truth, WORD[metrics.sense], *beside, "/ best", "iterations", "seconds"]
+    gap = ["gap"] if _bounded(rows) else []
+    return ["method", *truth, WORD[metrics.sense], *beside, "/ best", *gap, "iterations", "seconds"]
+
+
+def _bounded(rows: Sequence[Row]) -> bool:
+    return any(row.gap is not None for row in rows)
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[tuple[list[str], bool]]:
@@ -164,9 +224,12 @@ def _lines(rows: Sequence[Row]) -> Iterator[tuple[list[str], bool]]:
         m = row.metrics
         accuracy = "–" if m.accuracy is None else f"{m.accuracy:.1%}"
         cells = [row.label, *([f"{m.correct}/{m.possible}", accuracy] if m.possible is not None else [str(m.matched)])]
-        cells.append(number(m.score))
+        cells.append("–" if math.isnan(m.score) else number(m.score))
         cells += [] if m.ratio is None else [_share(m.ratio)]
-        cells += [_share(ratio(m.energy, lowest)), str(row.result.iterations), f"{row.result.seconds:.3f}"]
+        cells.append(_share(ratio(m.energy, lowest)))
+        if _bounded(rows):
+            cells.append("–" if row.gap is None else f"{row.gap:.2%}")
+        cells += [str(row.result.iterations), f"{row.result.seconds:.3f}"]
         yield cells, is_best(row, rows)
 
 
@@ -199,7 +262,7 @@ def grid_figure(pair: Pair, rows: Sequence[Row]) -> Figure:
         if metrics[0].truth_score is not None:
             note += f" The truth has {number(metrics[0].truth_score)}."
     best = [label for label, row in done.items() if is_best(row, rows)]
-    cells = {label: (row.metrics.caption, row.pairs) for label, row in done.items() if row.metrics is not None}
+    cells = {label: (row.caption, row.pairs) for label, row in done.items()}
     return grid(pair, cells, best=best, note=note)
 
 
@@ -210,11 +273,13 @@ def matchings_json(pair: Pair, rows: Sequence[Row]) -> bytes:
         "truth": None if pair.truth is None else pair.truth.tolist(),
         "methods": [
             {
-                "setup": row.setup.to_dict(),
+                "method": row.key,
+                "setup": None if row.reference else row.setup.to_dict(),
                 "label": row.label,
                 "refused": row.refusal or None,
                 "pairs": None if row.result is None else row.pairs.tolist(),
-                "metrics": None if row.metrics is None else row.metrics.to_dict(),
+                "metrics": None if row.metrics is None else _plain(row.metrics.to_dict()),
+                "gap": row.gap,
                 "iterations": None if row.result is None else row.result.iterations,
                 "seconds": None if row.result is None else row.result.seconds,
                 "status": None if row.result is None else row.result.status,
@@ -223,3 +288,27 @@ def matchings_json(pair: Pair, rows: Sequence[Row]) -> bytes:
         ],
     }
     return json.dumps(content, ensure_ascii=False, indent=1).encode()
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no nan."""
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
+
+
+def as_command(
+    setup: Setup,
+    methods: Sequence[str],
+    options: Mapping[str, Mapping[str, Any]],
+    time_limit: float | None = None,
+    pair_file: str = PAIR_FILE,
+) -> str:
+    """The same comparison on a command line; the setup's own method and options are not looked at."""
+    plain = replace(setup, method=next(iter(METHODS)), method_options={})
+    words = shlex.split(plain.as_command(pair_file))
+    at = words.index("--method")
+    words[at : at + 2] = ["--methods", ",".join(methods)]
+    words[words.index("match")] = "compare"
+    for method, values in options.items():
+        words += [word for name, value in values.items() for word in ("--option", f"{method}.{name}={value}")]
+    words += [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]
+    return shlex.join(words)

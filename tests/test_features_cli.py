@@ -207,7 +207,8 @@ def test_compare_prints_a_table_and_writes_all_of_it(tmp_path, capsys):
     files = {"grid.png", "grid.pdf", "table.csv", "table.md", "table.tex", "matchings.json"}
     assert {path.name for path in tmp_path.iterdir()} == files
     rows = list(csv.DictReader((tmp_path / "table.csv").open()))
-    assert [row["method"] for row in rows] == [METHODS["adgm1"].label, METHODS["adgm2"].label]
+    assert [row["method"] for row in rows] == [METHODS[key].label for key in ("adgm1", "adgm2", "bcagm")]
+    assert not rows[2]["score"] and "takes orders 3 to 4" in rows[2]["status"]
     content = json.loads((tmp_path / "matchings.json").read_text())
     first, _, refused = content["methods"]
     assert first["setup"]["method_options"] == {"rho0": 0.1}
