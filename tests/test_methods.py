@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from adgm import ANY, EXACTLY_ONE, METHODS, Dense, Problem, iterate, solve
+from adgm import ANY, EXACTLY_ONE, METHODS, Dense, Problem, Sparse, iterate, solve
 from adgm.problem import CONSTRAINTS
 from tests.oracles import energy
 from tests.problems import mixed, planted
@@ -137,3 +137,18 @@ def test_what_a_method_does_not_take_is_said_in_a_sentence(key):
     bare, _ = planted((4, 4), 2)
     assert not entry.needs_unary or "unary" in entry.refusal(bare)
     assert entry.label and entry.cite
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("key", "order"), CASES)
+def test_degenerate_problems_end_without_a_warning(key, order):
+    for shape in ((1, 3), (3, 1), (2, 2)):
+        n = shape[0] * shape[1]
+        lonely = np.ones(shape, bool)
+        lonely[0] = shape[0] == 1
+        nothing = Sparse(np.zeros((0, order), int), [])
+        for mask in (None, lonely):
+            for unary in (np.zeros(shape), -np.ones(shape), 1e100 * np.arange(n).reshape(shape)):
+                problem = Problem(shape, [nothing, Dense(unary)], candidates=mask)
+                result = solve(problem, METHODS[key].make(), time_limit=20)
+                assert np.isfinite(result.energy) and np.isfinite(result.x).all()

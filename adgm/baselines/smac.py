@@ -24,7 +24,10 @@ class SMAC(Flow):
 
     def begin(self, problem: Problem, s: Affinity) -> FloatArray:
         v = _project(problem, _corrections(problem), np.ones(problem.n))
-        return v / np.linalg.norm(v)
+        length = np.linalg.norm(v)
+        if length < 1e-9:  # the candidates allow no equal sums but 0
+            return super().begin(problem, s)
+        return v / length
 
     def move(self, problem: Problem, s: Affinity, at: Point) -> Move:
         v, (unary, pairs) = at.v, at.parts
@@ -52,10 +55,11 @@ def _corrections(problem: Problem) -> FloatArray:
     n1, n2 = problem.shape
     allowed = problem.matrix(np.ones(problem.n))
     shared = np.block([[np.diag(allowed.sum(axis=1)), allowed], [allowed.T, np.diag(allowed.sum(axis=0))]])
-    differences = np.zeros((n1 + n2, n1 + n2 - 2))
-    for first, count, at in ((0, n1, 0), (n1, n2, n1 - 1)):
-        differences[first, at : at + count - 1] = -1.0
-        differences[first + 1 : first + count, at : at + count - 1] = np.eye(count - 1)
+    identity, columns = np.eye(n1 + n2), []
+    for nodes in (range(n1), range(n1, n1 + n2)):
+        some = [node for node in nodes if shared[node, node] > 0]  # a node without candidates has nothing to sum
+        columns.append(identity[:, some[1:]] - identity[:, some[:1]])
+    differences = np.concatenate(columns, axis=1)
     return differences @ np.linalg.pinv(differences.T @ shared @ differences, hermitian=True) @ differences.T
 
 
