@@ -7,6 +7,7 @@ from typing import Any
 
 from adgm.baselines import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
 from adgm.baselines.dd import DD
+from adgm.portfolio import Portfolio
 from adgm.problem import ANY, Problem
 from adgm.run import Method
 from adgm.solver import ADGM, AUTO
@@ -41,6 +42,7 @@ class Entry:
 
 METHODS: dict[str, Entry] = {
     "adgm": Entry("ADGM (penalty sets itself)", partial(ADGM, **AUTO), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
+    "adgm+": Entry("ADGM+ (portfolio)", Portfolio, ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017, many times over"),
     "adgm1": Entry("ADGM1 (star)", partial(ADGM, coupling="star"), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
     "adgm2": Entry("ADGM2 (chain)", partial(ADGM, coupling="chain"), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
     "dd": Entry("DD (bound and branch)", DD, range(1, 3), "Hahn and Grant, Operations Research 1998", one_to_one=True),

@@ -15,16 +15,25 @@ from adgm.projections import KIND
 from adgm.rounding import Assignment
 
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
+MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
 
 
-def improve(problem: Problem, assignment: Assignment, most_changes: int = 10_000) -> tuple[Assignment, float]:
+def improve(problem: Problem, assignment: Assignment, most_changes: int = MOST_CHANGES) -> tuple[Assignment, float]:
     """Swaps, moves to free nodes, insertions and removals until none lowers the energy any more.
 
     Returns the assignment where it ends and the energy change, never positive. Every change gains at least a fixed
     amount, so that it ends; `most_changes` may end it earlier.
     """
     return _surroundings(problem).improve(assignment, most_changes)
+
+
+def wander(problem: Problem, assignment: Assignment, kicks: int, seed: int = 0) -> tuple[Assignment, float]:
+    """`improve`, then `kicks` times: a few random changes, however bad, and `improve` again; a better end is kept.
+
+    How many nodes a kick moves is drawn evenly over powers, from two to all of them: most stay near, some start anew.
+    """
+    return _surroundings(problem).wander(assignment, kicks, np.random.default_rng(seed))
 
 
 def change(problem: Problem, assignment: Assignment, removed: Sequence[int], added: Sequence[int]) -> float:
@@ -37,7 +46,7 @@ class Surroundings:
 
     def __init__(self, problem: Problem) -> None:
         layout, runtime = problem.layout, problem.runtime
-        self.runtime = runtime
+        self.runtime, self.tolerance = runtime, PRECISION * runtime.scale
         self.columns, tables = runtime.columns, runtime.tables
         if self.columns and len(self.columns[0].owner) < min(problem.n, FEWEST_COLUMNS):
             room = 8 * problem.n * FEWEST_COLUMNS
@@ -63,17 +72,41 @@ class Surroundings:
 
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
-        progress = np.zeros(4)
-        tolerance = PRECISION * self.runtime.scale
+        return on, self.descend(on, self.pairs(on), most_changes)
+
+    def wander(self, assignment: Assignment, kicks: int, rng: np.random.Generator) -> tuple[Assignment, float]:
+        on = np.array(assignment, dtype=np.bool_)
         pairs = self.pairs(on)
+        gained = self.descend(on, pairs)
+        largest = max(2, min(self.neighbourhood.number.shape))
+        for _ in range(kicks):
+            new, new_pairs = on.copy(), pairs.copy()
+            moves = round(2.0 * (largest / 2.0) ** rng.random())
+            change = sum(self.descend(new, new_pairs, 1, int(v), -np.inf) for v in rng.integers(len(on), size=moves))
+            change += self.descend(new, new_pairs)
+            if change < -self.tolerance:
+                on, pairs, gained = new, new_pairs, gained + change
+        return on, gained
+
+    def descend(
+        self,
+        on: Assignment,
+        pairs: FloatArray,
+        most: int = MOST_CHANGES,
+        first: int = 0,
+        tolerance: float | None = None,
+    ) -> float:
+        """`_kernels.search.descend` from the variable `first`, with missing columns computed: the energy change."""
+        progress = np.array([first, 0.0, 0.0, 0.0])
+        tolerance = self.tolerance if tolerance is None else tolerance
         missing = 0
         while missing >= 0:
             with self.runtime.guard():
                 clock = self.runtime.tick()
-                missing = descend(self.neighbourhood, on, pairs, progress, tolerance, most_changes, clock)
+                missing = descend(self.neighbourhood, on, pairs, progress, tolerance, most, clock)
                 if missing >= 0:
                     self.fetch(np.append(missing, np.flatnonzero(on)), clock)
-        return on, float(progress[3])
+        return float(progress[3])
 
     def change(self, assignment: Assignment, removed: Sequence[int], added: Sequence[int]) -> float:
         on = np.array(assignment, dtype=np.bool_)

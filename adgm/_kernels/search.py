@@ -3,8 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from adgm._kernels.types import BOX, SIMPLEX, Fibers, FloatArray, LongArray, Tables, compiled
+
+# Small functions called millions of times: passing their arrays would cost more than what they do.
+inlined = njit(inline="always", cache=True, nogil=True)
 
 SETTLED, EXHAUSTED = -1, -2  # why `descend` returned; otherwise the number of a column that it misses
 NOBODY = -1
@@ -28,7 +32,7 @@ class Neighbourhood(NamedTuple):
     reach: float  # no pairwise cost of two variables exceeds this
 
 
-@compiled
+@inlined
 def together(column_of, columns, row_of, rows, v, w):
     """What two different variables cost as a pair, in both orders, and whether that is stored."""
     if column_of[w] >= 0 and row_of[w] >= 0:
@@ -84,7 +88,7 @@ def hyperedges(orders, opens, root, key, child, target, value, on, v):
     return total
 
 
-@compiled
+@inlined
 def joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came):
     """What v costs alone and as pairs: (cost, −1 or the column that is missing).
 
@@ -145,9 +149,10 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
     """Take every change that lowers the energy by more than `tolerance`, until none does or `most` were taken.
 
     One look at a variable that is off: it joins, its row's and its column's holders leave, and the nodes that they
-    leave behind pair up (a swap), move to a free node, or stay alone, whatever costs least and the constraints allow.
-    One look at a variable that is on: it leaves. `progress` is the variable to look at, the looks in a row without
-    success, the changes and the energy change so far; with it a call goes on where another one returned.
+    leave behind pair up (a swap), move to a free node (only without hyperedges, where trying that is cheap), or stay
+    alone, whatever costs least and the constraints allow. One look at a variable that is on: it leaves.
+    `progress` is the variable to look at, the looks in a row without success, the changes and the energy change so
+    far; with it a call goes on where another one returned.
     """
     linear, row, col, number, reach = here.linear, here.row, here.col, here.number, here.reach
     column_of, columns, row_of, rows = (
@@ -157,6 +162,7 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
     order2, opens2, root2, key2, child2, target2, value2 = here.sets
     limited_row, limited_col = here.row_kind != BOX, here.col_kind != BOX
     loose_row, loose_col = here.row_kind != SIMPLEX, here.col_kind != SIMPLEX
+    chains = order.size + order2.size == 0
     gone, came = np.empty(2, np.int64), np.empty(2, np.int64)
 
     def cost(v, n_gone, n_came):
@@ -208,13 +214,15 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
             on[v] = True
             for other in range(n2 if left_row >= 0 else 0):  # that row takes the column left behind, or a free one
                 w = number[left_row, other]
-                if w >= 0 and (other == left_col or (in_col[other] < 0 and (left_col < 0 or loose_col))):
+                if w >= 0 and (other == left_col or (chains and in_col[other] < 0 and (left_col < 0 or loose_col))):
                     c, absent = cost(w, n_gone, 1)
                     if absent >= 0 and base + c - reach < min(best, -tolerance):
                         missing = absent
                     elif absent < 0 and base + c < best:
                         best, partner = base + c, w
-            for other in range(n1 if left_col >= 0 and (left_row < 0 or loose_row) else 0):  # a free row takes it
+            for other in range(
+                n1 if chains and left_col >= 0 and (left_row < 0 or loose_row) else 0
+            ):  # a free row takes it
                 w = number[other, left_col]
                 if w >= 0 and in_row[other] < 0:
                     c, absent = cost(w, n_gone, 1)

@@ -1,0 +1,124 @@
+"""ADGM+: deterministic however many threads, anytime, never worse than its own lanes."""
+
+import numpy as np
+import pytest
+
+from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, solve
+from adgm.portfolio import Portfolio, lane, split
+from tests import oracles
+from tests.problems import mixed, planted, random_sparse
+
+RULES = [(AT_MOST_ONE, AT_MOST_ONE), (EXACTLY_ONE, AT_MOST_ONE), (ANY, AT_MOST_ONE), (EXACTLY_ONE, ANY), (ANY, ANY)]
+SHORT = {"most_lanes": 8, "kicks": 3, "max_iter": 120, "trial": 40, "stride": 20}
+
+
+def signature(result):
+    lanes = [(each.best_energy, each.ended, each.residuals.tolist()) for each in result.state.lanes]
+    return result.energy, result.assignment.tolist(), result.iterations, result.state.agreeing, lanes
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_the_same_seed_gives_the_same_result_with_any_number_of_threads(order):
+    results = [
+        signature(solve(mixed((5, 6), order=order, seed=4), Portfolio(threads=threads, agree=9, **SHORT)))
+        for threads in (1, 2, 4)
+    ]
+    assert results[0] == results[1] == results[2]
+
+
+def test_a_small_memory_gives_the_same_result_with_any_number_of_threads():
+    results = [
+        signature(solve(mixed((4, 5), order=2, seed=4, memory=2000), Portfolio(threads=threads, **SHORT)))
+        for threads in (1, 4)
+    ]
+    assert results[0] == results[1]
+
+
+def test_the_result_does_not_depend_on_how_often_one_looks():
+    problem = mixed((5, 6), order=3, seed=1)
+    once, often = (solve(problem, Portfolio(agree=9, **SHORT), every=every) for every in (1000, 7))
+    assert signature(once) == signature(often)
+    assert len(often.history["best"]) == often.iterations == len(often.history["seconds"])
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_it_finds_the_optimum_of_small_problems(rules, order):
+    problem = mixed((3, 4), order=order, seed=order, rows=rules[0], cols=rules[1])
+    result = solve(problem, Portfolio(**SHORT))
+    assert oracles.allowed(problem, problem.matrix(result.assignment))
+    exact = min(problem.energy(x) for x in everything(problem))
+    np.testing.assert_allclose(result.energy, exact, atol=1e-9)
+    np.testing.assert_allclose(problem.energy(result.assignment), result.energy, atol=1e-9)
+
+
+def everything(problem):
+    """All 0/1 matrices that obey the constraints."""
+    for bits in range(1 << problem.n):
+        x = (bits >> np.arange(problem.n)) & 1
+        if oracles.allowed(problem, problem.matrix(x)):
+            yield x.astype(float)
+
+
+def test_at_any_moment_it_has_the_best_matching_so_far():
+    problem = mixed((5, 6), order=3, seed=2)
+    energies = []
+    for state in iterate(Portfolio(agree=9, **SHORT), problem, every=13):
+        assert len(state.live) <= len(state.lanes) <= SHORT["most_lanes"]
+        if state.best is not None:
+            assert state.best_energy == min(each.best_energy for each in state.lanes)
+            np.testing.assert_allclose(problem.energy(state.best), state.best_energy)
+            energies.append(state.best_energy)
+    assert (np.diff(energies) <= 0).all()
+    assert state.finished and all(each.ended for each in state.lanes)
+
+
+def test_it_tells_how_many_lanes_agree_and_stops_when_enough_do():
+    problem, truth = planted(order=2, rows=EXACTLY_ONE)
+    result = solve(problem, METHODS["adgm+"].make())
+    np.testing.assert_array_equal(result.matching, truth)
+    assert result.status == "converged" and result.state.agreeing >= 3 and result.state.proved is None
+    leader = result.state.lanes[result.state.leader]
+    np.testing.assert_array_equal(leader.best, result.assignment)
+
+
+def test_a_proof_is_asked_for_once_at_the_end():
+    problem, _ = planted(order=2, rows=EXACTLY_ONE)
+    asked = []
+    result = solve(problem, Portfolio(prove=lambda p, a: asked.append((p, a)) or True))
+    assert result.state.proved is True
+    assert len(asked) == 1 and asked[0][0] is problem and asked[0][1] is result.assignment
+
+
+def test_a_time_limit_ends_it_with_a_matching():
+    problem = mixed((5, 6), order=3, seed=2)
+    result = solve(problem, Portfolio(most_lanes=60, agree=60), every=1, time_limit=1e-6)
+    assert result.status == "time limit"
+    assert oracles.allowed(problem, problem.matrix(result.assignment))
+
+
+@pytest.mark.parametrize("numbering", [0, 1, 2])
+def test_sorted_copies_have_the_same_energy_and_one_entry_per_hyperedge(numbering):
+    rng = np.random.default_rng(0)
+    problem = mixed((3, 4), order=4, seed=0)
+    parted = split(problem, numbering)
+    for _ in range(5):
+        x = rng.random(12)
+        np.testing.assert_allclose(parted.energy(x), problem.energy(x))
+    assert not any(isinstance(p, Sparse) and p.symmetric for p in parted.potentials)
+    assert split(problem, None) is problem
+    assert random_sparse(rng, 12, 3, 5, True).symmetric
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_lanes_differ_and_say_how(order):
+    lanes = [lane(number, order, seed=0) for number in range(12)]
+    assert len(set(lanes)) == 12
+    assert len({str(each) for each in lanes[:6]}) == 6
+
+
+def test_wrong_options_are_named():
+    with pytest.raises(ValueError, match="kicks must be a whole number of at least 0, got -1"):
+        Portfolio(kicks=-1)
+    with pytest.raises(ValueError, match="threads must be"):
+        Portfolio(threads=0)
