@@ -53,6 +53,11 @@ class Layout:
         return number
 
 
+def opened(order: int, slot: int) -> list[int]:
+    """The modes with the open one last, as the trees have them."""
+    return [mode for mode in range(order) if mode != slot] + [slot]
+
+
 def grow_fibers(layout: Layout, parts: list[tuple[LongArray, FloatArray, bool]]) -> Fibers:
     """Trees for (index rows over variables, costs, symmetric): one if symmetric, else one for every open mode."""
     orders: list[int] = []
@@ -60,14 +65,14 @@ def grow_fibers(layout: Layout, parts: list[tuple[LongArray, FloatArray, bool]])
     arrays: list[tuple[np.ndarray, ...]] = []
     nodes = leaves = 0
     for index, cost, symmetric in parts:
+        index = np.asarray(index, dtype=np.uint32)  # half the memory of what follows
         order = index.shape[1]
         if symmetric:
             rows = np.concatenate([index[:, p] for p in permutations(range(order))])
             trees = [(-1, rows, np.tile(cost, len(rows) // max(1, len(index))))]
         else:
-            trees = [(slot, np.delete(np.c_[index, index[:, slot]], slot, axis=1), cost) for slot in range(order)]
+            trees = [(slot, np.ascontiguousarray(index[:, opened(order, slot)]), cost) for slot in range(order)]
         for slot, rows, row_costs in trees:
-            rows = np.ascontiguousarray(rows, dtype=np.uint32)
             root, *rest = kernels.grow_tree(rows, row_costs, layout.n, nodes, leaves)
             nodes, leaves = nodes + len(rest[0]), leaves + len(rows)
             orders.append(order)

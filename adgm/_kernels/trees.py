@@ -9,8 +9,8 @@ from adgm._kernels.types import compiled
 def sort_rows(index, n):
     """The order that sorts the rows of `index` (entries in 0 … n−1), by one stable counting pass a column."""
     m, width = index.shape
-    order = np.arange(m)
-    sorted_order = np.empty(m, np.int64)
+    order = np.arange(m).astype(np.uint32)
+    sorted_order = np.empty(m, np.uint32)
     for column in range(width - 1, -1, -1):
         start = np.zeros(n + 1, np.int64)
         for r in range(m):
