@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import warmup
+from ui import address, warmup
 from ui.pages import PAGES
 
 st.set_page_config(
@@ -12,4 +12,6 @@ st.set_page_config(
 )
 st.html(Path(__file__).with_name("ui") / "page.css")
 warmup.begin()
-st.navigation([st.Page(page.show, **page.settings) for page in PAGES], position="top").run()
+page = st.navigation([st.Page(page.show, **page.settings) for page in PAGES], position="top")
+address.turn_to(page.url_path)
+page.run()

@@ -105,6 +105,13 @@ def restore() -> bool:
     return True
 
 
+def turn_to(page: str) -> None:
+    """Another page than before is shown: its widgets are new ones, and begin with what was chosen there."""
+    if st.session_state.get("page") != page:
+        st.session_state["page"] = page
+        st.session_state.pop("data", None)
+
+
 def keep(words: Address) -> None:
     """Show the address in the browser, and remember it."""
     st.session_state[KEPT] = words

@@ -107,7 +107,7 @@ def uploads() -> Pair | None:
     saved = st.file_uploader("A pair saved here earlier (zip)", ["zip"], key="pair zip", max_upload_size=2 * UPLOAD_MB)
     try:
         if saved is not None:
-            return reopened(saved.file_id, opened(saved.getvalue()))
+            return remembered(reopened(saved.file_id, opened(saved.getvalue())))
         files = [
             st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
             for side in ("Left", "Right")
@@ -122,17 +122,30 @@ def uploads() -> Pair | None:
                 "Truth", ["csv", "txt", "json"], key="truth file", max_upload_size=UPLOAD_MB,
                 help="Pairs left,right numbered from 0, or one partner per line, −1 for none",
             )  # fmt: skip
+        if files == [None, None]:
+            return remembered()
         if files[0] is None or files[1] is None:
             return None
-        return uploaded(
+        pair = uploaded(
             (files[0].getvalue(), files[1].getvalue()),
             (_bytes(spots[0]), _bytes(spots[1])),
             _bytes(truth),
             f"{files[0].name} and {files[1].name}",
         )
+        return remembered(pair)
     except ValueError as error:
         st.error(str(error))
         return None
+
+
+def remembered(pair: Pair | None = None) -> Pair | None:
+    """Keep the user's pair: uploaded files are forgotten when another page is shown. Without one, the pair kept."""
+    if pair is not None:
+        st.session_state["own pair"] = pair
+    elif kept := st.session_state.get("own pair"):
+        st.caption(f"Still here: {kept.name}.")
+        st.button("Forget this pair", on_click=lambda: st.session_state.pop("own pair", None))
+    return pair or st.session_state.get("own pair")
 
 
 def reopened(file: str, saved: Opened) -> Pair:

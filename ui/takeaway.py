@@ -18,6 +18,8 @@ MIME = {
     "svg": "image/svg+xml",
     "pdf": "application/pdf",
     "csv": "text/csv",
+    "md": "text/markdown",
+    "tex": "text/x-tex",
     "json": "application/json",
     "npz": "application/octet-stream",
     "zip": "application/zip",

@@ -1,0 +1,399 @@
+"""The Compare page: one pair, one model, several methods; who finds what, how good it is, and in how long."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from adgm import METHODS, Problem
+from features import comparison, figures
+from features.models import MODELS
+from features.pairs import Pair
+from features.score import BETTER, WORD, number, ratio
+from features.setup import PAIR_FILE
+from features.stage import KINDS
+from ui import address, canvas, controls, gallery, live, match, takeaway, warmup
+from ui.choices import CANVAS, Chosen, model_key, pair_key, problem_of, sidebar
+from ui.compare_charts import scatter_chart, time_chart
+from ui.match import empty_state
+from ui.runs import Run, size_of
+from ui.series import Entrant, Progress, Series
+
+INTRODUCTION = (
+    "The same pair and the same model, solved by ADGM and by its rivals: matchings, scores and times side by side."
+)
+TICK = 0.6  # seconds between two updates of the page
+COLUMNS = 3  # of the grid of pictures
+COLOUR_NAMES = {"correct": "green", "wrong": "orange", "stray": "violet", "missed": "blue"}  # of the drawn lines
+ENDS = {
+    "finished": "All done",
+    "stopped": "Stopped",
+    "abandoned": "Ended: nobody was watching",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A comparison as the page knows it: the worker, and what was chosen for it."""
+
+    series: Series
+    chosen: Chosen
+    time_limit: float
+    number: int
+
+    @property
+    def options(self) -> dict[str, dict[str, Any]]:
+        return {setup.method: setup.method_options for setup in self.series.setups}
+
+    @property
+    def command(self) -> str:
+        return comparison.as_command(self.chosen.setup, self.series.keys, self.options, self.time_limit)
+
+
+def show() -> None:
+    open_if_asked()
+    st.subheader("Compare the methods on one pair", anchor=False)
+    st.caption(INTRODUCTION)
+    gallery.greet()
+    gallery.show()
+    chosen = sidebar(solver=False)
+    if chosen is None:
+        empty_state()
+        return
+    address.keep(with_solver_of_before(chosen.address))
+    size = size_of(chosen)
+    st.caption(f"{chosen.pair.name} · {MODELS[chosen.setup.model].label} · {size.text}")
+    if complaint := chosen.complaint or size.refusal:
+        st.warning(complaint)
+        return
+    try:
+        with st.spinner("Building the potentials …"):
+            problem = problem_of(chosen)
+    except (ValueError, MemoryError) as error:
+        st.warning(str(error) or "There is not enough memory for this problem: take fewer points.")
+        return
+    compared: Compared | None = st.session_state.get("compared")
+    ask(chosen, problem, compared)
+    if compared is None:
+        st.info("Press **Compare** to run the ticked methods, one after another.", icon=":material/leaderboard:")
+        return
+    active = running(compared)
+    if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
+        st.info("Another pair is chosen now: press **Compare** to run the methods on it.", icon=":material/info:")
+        return
+    if model_key(compared.chosen) != model_key(chosen):
+        st.info("The model has changed since this comparison.", icon=":material/info:")
+    st.fragment(results, run_every=TICK if active else None)(compared, active)
+    if not active:
+        take_away(compared)
+
+
+def with_solver_of_before(words: address.Address) -> address.Address:
+    """What is chosen here, and the solver that is chosen on the Match page."""
+    before: address.Address = st.session_state.get(address.KEPT, {})
+    solver = {name: text for name, text in before.items() if name.partition(".")[0] == "method"}
+    return {name: text for name, text in words.items() if not solver or name.partition(".")[0] != "method"} | solver
+
+
+def running(compared: Compared | None) -> bool:
+    return compared is not None and compared.series.progress().active
+
+
+# ---- what is asked -----------------------------------------------------------------------------------------------
+
+
+def ask(chosen: Chosen, problem: Problem, compared: Compared | None) -> None:
+    """The methods, their options and the button."""
+    methods = choose_methods(chosen.pair, problem)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="ask"):
+        go = st.button(
+            "Compare", type="primary", icon=":material/play_arrow:", key="compare",
+            disabled=not methods or running(compared),
+        )  # fmt: skip
+        limit = st.number_input(
+            "Time limit each (s)", 1, 600, 10, key="compare limit", width=150,
+            help="A method that takes longer is stopped, and shows the best matching it has found by then.",
+        )  # fmt: skip
+        with st.popover("Options", icon=":material/tune:", help="Seeds and other options, for each method"):
+            options = choose_options()
+        bounded = st.toggle(
+            "Bound", True, key="compare bound",
+            help="Also look for a lower bound on the energy of every matching: how far from optimal can they be?",
+        )  # fmt: skip
+    if go:
+        start(chosen, problem, methods, options, float(limit), bounded)
+
+
+def choose_methods(pair: Pair, problem: Problem) -> list[str]:
+    """The ticked methods, all that fit at first; the others are named with the reason."""
+    fitting = [*comparison.fitting(problem), *comparison.references(pair)]
+    left_out: set[str] = st.session_state.setdefault("left out", set())
+    key = f"methods {' '.join(fitting)}"
+
+    def remember() -> None:
+        ticked = st.session_state[key]
+        left_out.difference_update(ticked)
+        left_out.update(method for method in fitting if method not in ticked)
+
+    ticked = st.pills(
+        "Methods", fitting, selection_mode="multi", default=[one for one in fitting if one not in left_out], key=key,
+        format_func=comparison.LABELS.__getitem__, on_change=remember,
+    )  # fmt: skip
+    others = [one for one in METHODS if one not in fitting]
+    if others:
+        with st.expander(f"{len(others)} methods do not fit this problem", key="refused"):
+            st.markdown("\n".join(f"- {METHODS[one].refusal(problem)}" for one in others))
+    return [one for one in fitting if one in ticked]
+
+
+def choose_options() -> dict[str, dict[str, Any]]:
+    """The options of each method, those that differ from their defaults; one method is shown at a time."""
+    chosen: dict[str, dict[str, Any]] = st.session_state.setdefault("compare options", {})
+
+    def put_back() -> None:
+        method = st.session_state["options of"]
+        controls.set_options(method, chosen.get(method, {}))
+
+    method = controls.choose(
+        "Method", list(METHODS), "options of", format_func=lambda one: METHODS[one].label, on_change=put_back
+    )
+    st.caption(METHODS[method].cite)
+    chosen[method] = controls.method_settings(method)
+    changed = [METHODS[one].label for one, values in chosen.items() if values]
+    if changed:
+        st.caption(f"Changed: {', '.join(changed)}.")
+    return {one: values for one, values in chosen.items() if values}
+
+
+def start(
+    chosen: Chosen, problem: Problem, methods: Sequence[str], options: Mapping[str, Any], limit: float, bounded: bool
+) -> None:
+    """Run the methods; a sentence and no comparison if that cannot be."""
+    earlier: Compared | None = st.session_state.get("compared")
+    warmup.begin().wait()
+    try:
+        setups = [
+            replace(chosen.setup, method=one, method_options=dict(options.get(one, {})))
+            for one in methods if one in METHODS
+        ]  # fmt: skip
+        series = Series(
+            chosen.pair, problem, setups, time_limit=limit, bounded=bounded, reference=comparison.RANSAC in methods
+        ).start()
+    except (ValueError, MemoryError) as error:
+        st.error(str(error) or "There is not enough memory for this comparison.")
+        return
+    if earlier is not None:
+        earlier.series.stop()
+    st.session_state["compared"] = Compared(series, chosen, limit, 1 + (earlier.number if earlier else 0))
+    st.rerun()
+
+
+# ---- what came of it ---------------------------------------------------------------------------------------------
+
+
+def results(compared: Compared, was_active: bool) -> None:
+    """The live part of the page; it ticks only while the comparison runs."""
+    compared.series.touch()
+    progress = compared.series.progress()
+    if was_active and not progress.active:
+        st.rerun()  # the whole page: exports appear, and the ticking ends
+    status(compared, progress)
+    if not progress.entrants:
+        return
+    table(compared, progress)
+    pictures(progress)
+    charts(compared, progress)
+
+
+def status(compared: Compared, progress: Progress) -> None:
+    if progress.active:
+        with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
+            st.button("Stop comparing", icon=":material/stop:", on_click=compared.series.stop)
+            job = progress.job
+            text = f"**{progress.current or 'Preparing'}**, {progress.parts + 1} of {progress.total}"
+            if job is not None and job.status == "waiting" and job.position:
+                text += f" · number {job.position} in the queue; other runs on this server come first"
+            elif job is not None:
+                text += f" · iteration {job.iteration:,} · {job.elapsed:.1f} s"
+            st.progress(progress.parts / progress.total, text)
+        return
+    parts = [f"**{ENDS[progress.status]}**", f"{len(progress.entrants)} of {len(compared.series.keys)} methods"]
+    seen = {entrant.row.key for entrant in progress.entrants}
+    missing = [comparison.LABELS[key] for key in compared.series.keys if key not in seen]
+    if missing:
+        parts.append(f"not run: {', '.join(missing)}")
+    st.markdown(" · ".join(parts))
+
+
+def table(compared: Compared, progress: Progress) -> None:
+    """A row for each method; a click opens it."""
+    sense, rows = compared.series.sense, progress.rows
+    records = list(table_records(compared.series, rows))
+    word = WORD[sense].capitalize()
+    number_column, help = st.column_config.NumberColumn, BETTER[sense]
+    st.dataframe(
+        records, hide_index=True, key=table_key(compared), on_select=lambda: ask_to_open(compared),
+        selection_mode=["single-row", "single-cell"], height=40 + 35 * len(records),
+        column_config={
+            "Method": st.column_config.TextColumn(pinned=True, width="medium"),
+            "Accuracy": number_column(format="percent", help="Share of the points with a true partner matched to it"),
+            word: number_column(format="%.6g", help=help.capitalize()),
+            "/ truth": number_column(format="%.4f", help=f"{word} beside the truth's; above 1: better than it"),
+            "/ best": number_column(format="%.4f", help=f"{word} beside the best found, 1 is the best"),
+            "Gap": number_column(format="%.2f %%", help="How far from optimal it can be at most; 0: proved optimal"),
+            "Iterations": number_column(format="localized"),
+            "Seconds": number_column(format="%.4f", help="Computing alone: neither waiting nor drawing"),
+        },
+    )  # fmt: skip
+    notes = ["Click a row to open its matching on the Match page, a header to sort."]
+    metrics = next((row.metrics for row in rows if row.metrics is not None), None)
+    if metrics is not None and metrics.truth_score is not None:
+        notes.append(f"The truth has {WORD[sense]} {number(metrics.truth_score)}.")
+    if not progress.active and progress.bound_note:
+        notes.append(f"No bound gap: {progress.bound_note}")
+    st.caption(" ".join(notes))
+
+
+def table_key(compared: Compared) -> str:
+    return f"table {compared.number}"
+
+
+def table_records(series: Series, rows: Sequence[comparison.Row]) -> Iterable[dict[str, Any]]:
+    """The rows as the page shows them; a method that failed has its reason and no numbers."""
+    lowest = comparison.best_energy(rows)
+    known = any(row.metrics is not None and row.metrics.possible is not None for row in rows)
+    bounded = any(row.gap is not None for row in rows)
+    for row in rows:
+        m, result = row.metrics, row.result
+        star = " ★" if comparison.is_best(row, rows) else ""
+        record: dict[str, Any] = {"Method": f"{row.label}{star}"}
+        if known:
+            record["Correct"] = None if m is None or m.possible is None else f"{m.correct}/{m.possible}"
+            record["Accuracy"] = None if m is None else m.accuracy
+        else:
+            record["Matched"] = None if m is None else m.matched
+        record[WORD[series.sense].capitalize()] = None if m is None else m.score
+        if known:
+            record["/ truth"] = None if m is None else m.ratio
+        record["/ best"] = None if m is None else ratio(m.energy, lowest)
+        if bounded:
+            record["Gap"] = None if row.gap is None else 100 * row.gap
+        record["Iterations"] = None if result is None else result.iterations
+        record["Seconds"] = None if result is None else result.seconds
+        record["Status"] = row.refusal if result is None else result.status
+        yield record
+
+
+def pictures(progress: Progress) -> None:
+    """The matchings side by side, as in the paper's figures."""
+    shown = [entrant for entrant in progress.entrants if entrant.picture]
+    if not shown:
+        return
+    for first in range(0, len(shown), COLUMNS):
+        for place, entrant in zip(st.columns(COLUMNS), shown[first : first + COLUMNS], strict=False):
+            with place.container(gap=None):
+                st.image(entrant.picture, width="stretch")
+                st.caption(caption(entrant, comparison.is_best(entrant.row, progress.rows)))
+    if shown[0].row.metrics is not None and shown[0].row.metrics.possible is not None:
+        meanings = [f":{COLOUR_NAMES[name]}[{kind.meaning}]" for name, kind in KINDS.items()]
+        st.caption(f"Lines: {', '.join(meanings)}. Diamonds have no partner. The best found in bold.")
+
+
+def caption(entrant: Entrant, best: bool) -> str:
+    """Method correct/total (score), the best in bold."""
+    text = f"{entrant.row.label} {entrant.row.caption}"
+    return f"**{text}**" if best else text
+
+
+def charts(compared: Compared, progress: Progress) -> None:
+    series, done = compared.series, [one for one in progress.entrants if one.curve]
+    if not done:
+        return
+    first = done[0].row.metrics
+    assert first is not None
+    left, right = st.columns(2)
+    with left:
+        curves = {one.row.key: one.curve for one in done}
+        st.echarts_chart(
+            time_chart(curves, series.sense, first.truth_score), height=380, key="time chart",
+            alt="Score of the best matching of every method over time",
+        )  # fmt: skip
+    with right:
+        metrics = {one.row.key: one.row.metrics for one in done}
+        dots = {key: (m.score, m.accuracy) for key, m in metrics.items() if m is not None and m.accuracy is not None}
+        if not dots:
+            st.caption("Score against accuracy needs a known truth, and this pair has none.")
+            return
+        truth = None if first.truth_score is None else (first.truth_score, 1.0)
+        st.echarts_chart(
+            scatter_chart(dots, series.sense, truth), height=380, key="scatter chart",
+            alt="Score against accuracy of every method",
+        )  # fmt: skip
+
+
+# ---- taking it away ----------------------------------------------------------------------------------------------
+
+
+def take_away(compared: Compared) -> None:
+    rows = compared.series.progress().rows
+    pair = compared.chosen.pair
+    if not any(row.metrics is not None for row in rows):
+        return
+    with st.expander("Take it away", icon=":material/download:", key="take comparison"):
+        st.markdown("**Table**")
+        with st.container(horizontal=True):
+            takeaway.download("CSV", "comparison.csv", lambda: comparison.table_csv(rows))
+            takeaway.download("Markdown", "comparison.md", lambda: comparison.table_markdown(rows).encode())
+            takeaway.download("LaTeX", "comparison.tex", lambda: comparison.table_latex(rows).encode())
+        st.markdown("**Pictures and matchings**")
+        with st.container(horizontal=True):
+            for kind in ("png", "pdf"):
+                takeaway.download(f"Grid ({kind.upper()})", f"grid.{kind}", partial(grid, compared, kind))
+            takeaway.download("Matchings (JSON)", "matchings.json", lambda: comparison.matchings_json(pair, rows))
+        st.markdown("**The same on the command line**")
+        if compared.chosen.own:
+            st.caption(f"The points exist only here: save the pair as {PAIR_FILE} from the Match page first.")
+        st.code(compared.command, language="bash", wrap_lines=True)
+
+
+def grid(compared: Compared, kind: str) -> bytes:
+    return figures.save(comparison.grid_figure(compared.chosen.pair, compared.series.progress().rows), kind)
+
+
+# ---- opening a row -----------------------------------------------------------------------------------------------
+
+
+def ask_to_open(compared: Compared) -> None:
+    """A row was clicked: remember which, and open it before anything is drawn."""
+    entrants = compared.series.progress().entrants
+    selected = st.session_state[table_key(compared)]["selection"]
+    for at in [*selected["rows"], *(row for row, _ in selected["cells"])]:
+        if at < len(entrants):
+            st.session_state["open"] = entrants[at]
+
+
+def open_if_asked() -> None:
+    """Hand the run of a clicked row to the Match page, with the settings it had."""
+    entrant: Entrant | None = st.session_state.pop("open", None)
+    compared: Compared | None = st.session_state.get("compared")
+    if entrant is None or compared is None:
+        return
+    if entrant.job is None:
+        st.toast(entrant.row.refusal or f"{entrant.row.label} is no run of a solver: there is nothing to open.")
+        return
+    earlier: Run | None = st.session_state.get("run")
+    if earlier is not None:
+        earlier.job.stop()
+    setup = entrant.row.setup
+    own = {part: words for part, words in compared.chosen.address.items() if part.partition(".")[0] != "method"}
+    solver = address.address(setup)
+    words = own | {part: text for part, text in solver.items() if part.partition(".")[0] == "method"}
+    number = 1 + (earlier.number if earlier is not None else 0)
+    chosen = replace(compared.chosen, setup=setup, address=words)
+    st.session_state["run"] = Run(entrant.job, chosen, compared.series.problem, number)
+    canvas.clear_pick(CANVAS)
+    live.rewind()
+    st.session_state[address.KEPT] = words
+    st.switch_page(st.Page(match.show, url_path="match", default=True))

@@ -1,0 +1,324 @@
+"""Several methods on one problem, one after another: a worker that runs a job for each and keeps what came of it.
+
+The jobs are ordinary ones (`ui.job`), so the cap on computing jobs, the heartbeat, stopping and time limits are theirs.
+Between two of them the worker measures the matching and draws its picture: nothing else computes while a method is
+timed, and a page only shows what is here.
+"""
+
+import logging
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from time import monotonic
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from adgm import Problem, State
+from adgm.baselines.dd import relative_gap
+from adgm.bound import bound, refusal
+from adgm.run import Method
+from features import figures
+from features.comparison import LABELS, RANSAC, Row, best_energy, reference_row
+from features.datasets import DATASETS
+from features.models import MODELS
+from features.pairs import Pair
+from features.score import measure, score
+from features.setup import Setup
+from features.stage import Stage, draw
+from ui.frames import Frames
+from ui.job import INTERVAL, PATIENCE, POOL, Job, JobPool, Snapshot
+from ui.proof import Proof
+
+Status = Literal["running", "finished", "stopped", "abandoned"]
+BOUND = "Lower bound"
+MOST_FRAMES, MOST_FRAME_BYTES = 100, 6_000_000  # of each method: a comparison keeps many runs
+PICTURE = 5.0, 128  # inches wide, dots per inch
+
+log = logging.getLogger(__name__)
+
+
+class Part(Job):
+    """A job of a comparison: lighter to keep than one alone."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._frames = Frames(MOST_FRAMES, MOST_FRAME_BYTES)
+
+    def _adapt(self, each: float, overhead: float) -> None:
+        """Fewer frames than of a run that is watched: stopping to store one costs a fast method its speed."""
+        before = self._every
+        super()._adapt(each, overhead)
+        fitting = min(self._state.iteration // 5, int(INTERVAL / max(each, 1e-7)), 2 * before)
+        self._every = max(self._every, fitting)
+
+    def release(self) -> None:
+        """Forget what the method would need to go on (DD's open nodes may fill the memory)."""
+        with self._changed:
+            if (last := self._state) is not None:
+                self._state = State(
+                    iteration=last.iteration, x=last.x, energy=last.energy, best=last.best,
+                    best_energy=last.best_energy, converged=last.converged,
+                )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """What one method came to: its row, the run behind it, its picture, and its score as time went by."""
+
+    row: Row
+    job: Job | None = None
+    picture: bytes = b""
+    curve: tuple[tuple[float, float], ...] = ()  # (seconds, score of the best matching so far)
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """How far a comparison is."""
+
+    status: Status
+    total: int  # parts: the methods and, where it is asked for, the bound
+    entrants: tuple[Entrant, ...] = ()
+    parts: int = 0  # that are over
+    current: str = ""  # what is running
+    job: Snapshot | None = None  # and how far that is
+    lower: float = -np.inf  # no matching has less energy
+    bound_note: str = ""  # why there is no bound
+
+    @property
+    def active(self) -> bool:
+        return self.status == "running"
+
+    @property
+    def rows(self) -> list[Row]:
+        return [entrant.row for entrant in self.entrants]
+
+
+class Series:
+    """Methods (setups of one pair and model) in a row, at last the reference that only looks at the images.
+
+    `stop` and the like may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        pair: Pair,
+        problem: Problem,
+        setups: Sequence[Setup],
+        *,
+        time_limit: float | None = None,
+        bounded: bool = True,
+        reference: bool = False,
+        patience: float = PATIENCE,
+        pool: JobPool = POOL,
+    ) -> None:
+        if not setups:
+            raise ValueError("There is nothing to compare: tick at least one method.")
+        self.pair, self.problem, self.setups, self.reference = pair, problem, tuple(setups), reference
+        self.time_limit, self.patience, self._pool = time_limit, patience, pool
+        self.sense = MODELS[setups[0].model].sense
+        reason = refusal(problem) if bounded else "No bound was asked for."
+        # DD's own bound serves as well as a run of its own
+        self._bounding = not reason and all(setup.method != "dd" for setup in setups)
+        self._changed = threading.Condition()
+        self._progress = Progress("running", len(setups) + reference + self._bounding, bound_note=reason)
+        self._job: Part | None = None
+        self._stopping, self._touched = False, monotonic()
+        self._thread = threading.Thread(target=self._run, name="comparison", daemon=True)
+
+    # ------------------------------------------------------------------ what a page asks and says
+
+    def start(self) -> "Series":
+        """Queue for a place and run; refused in a sentence when too many wait already."""
+        if (waiting := len(self._pool.queue)) >= self._pool.waiting:
+            raise ValueError(f"{waiting} runs are already waiting for their turn: please try again in a minute")
+        self._thread.start()
+        return self
+
+    def touch(self) -> None:
+        self._touched = monotonic()
+        if (job := self._job) is not None:
+            job.touch()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping = True
+            if self._job is not None:
+                self._job.stop()
+            self._changed.notify_all()
+
+    def progress(self) -> Progress:
+        with self._changed:
+            now, job = self._progress, self._job
+        return replace(now, job=job.snapshot()) if job is not None and now.active else now
+
+    def wait(self, timeout: float | None = None) -> Progress:
+        """Block until all is over: for tests."""
+        self._thread.join(timeout)
+        return self.progress()
+
+    @property
+    def keys(self) -> list[str]:
+        """Who takes part."""
+        return [setup.method for setup in self.setups] + [RANSAC] * self.reference
+
+    # ------------------------------------------------------------------ the worker thread
+
+    def _run(self) -> None:
+        status: Status = "finished"
+        try:
+            for setup in self.setups:
+                if self._over():
+                    break
+                self._publish(current=Row(setup).label)
+                if (entrant := self._compete(setup)) is not None:
+                    self._publish(entrant)
+            if self.reference and not self._over():
+                self._publish(current=LABELS[RANSAC])
+                row = reference_row(self.setups[0], self.pair, self.problem)
+                self._publish(Entrant(row, picture=picture(self.pair, row.pairs) if row.result is not None else b""))
+            if self._bounding and not self._over():
+                self._publish(current=BOUND)
+                self._bound()
+        except Exception:  # a page must come to an end whatever happens in here
+            log.exception("a comparison failed")
+        now = self._progress
+        if now.parts < now.total:
+            status = "stopped" if self._stopping else "abandoned"
+        with self._changed:
+            self._job = None
+            self._progress = replace(self._progress, status=status, current="", job=None)
+
+    def _over(self) -> bool:
+        return self._stopping or monotonic() - self._touched > self.patience
+
+    def _part(self, method: Method[Any]) -> Part:
+        return Part(method, self.problem, time_limit=self.time_limit, patience=self.patience, pool=self._pool)
+
+    def _finished(self, method: Method[Any]) -> Part | None:
+        """A job that has run to its end; None if there was no time for it any more."""
+        job = self._queued(method)
+        if job is not None:
+            job.wait()
+        with self._changed:
+            self._job = None
+        return job
+
+    def _queued(self, method: Method[Any]) -> Part | None:
+        """A job that has been started; while others fill the queue, wait."""
+        job = self._part(method)
+        with self._changed:
+            while not self._over():
+                try:
+                    self._job = job
+                    job.start()
+                    return job
+                except ValueError:
+                    self._changed.wait(0.5)
+        return None
+
+    def _compete(self, setup: Setup) -> Entrant | None:
+        """One method's part; None if it was stopped before it had anything to show."""
+        load(setup)
+        job = self._finished(setup.method_object())
+        end = None if job is None else job.snapshot()
+        if job is None or end is None or (end.best is None and end.status != "failed"):
+            return None
+        if end.status == "failed":
+            return Entrant(Row(setup, refusal=end.error))
+        try:
+            result = job.result()
+            if setup.method == "dd" and not self._progress.bound_note:
+                self._raise_bound(result.state.lower)
+            metrics = measure(self.pair, self.problem, result.assignment, self.sense)
+            job.release()
+            row = Row(setup, job.result(), metrics)
+            return Entrant(row, job, picture(self.pair, row.pairs), curve(job, self.sense))
+        except Exception as fault:  # one that cannot be shown is a row with its reason
+            log.exception("a matching could not be measured or drawn")
+            return Entrant(Row(setup, refusal=f"Its matching could not be shown ({type(fault).__name__}: {fault})."))
+
+    def _bound(self) -> None:
+        """Search for a lower bound, beginning with the best matching found."""
+        rows = [row for row in self._progress.rows if row.result is not None and not row.reference]
+        if not rows:
+            return
+        lowest = best_energy(rows)
+        best = next(row.result.assignment for row in rows if row.result and row.result.energy <= lowest)
+        job = self._finished(Proof(best))
+        end = None if job is None else job.snapshot()
+        if job is not None and end is not None and end.best is not None:
+            self._raise_bound(job.state.lower)
+        elif end is not None and end.status == "failed":  # too large for the dual ascent: a weaker bound, in one go
+            self._raise_bound(bound(self.problem, best, time_limit=self.time_limit).lower)
+        if end is not None and end.status not in ("stopped", "abandoned"):
+            self._publish(parts=1)
+
+    def _raise_bound(self, lower: float) -> None:
+        with self._changed:
+            now = self._progress
+            self._progress = replace(now, lower=max(lower, now.lower))
+        self._publish()
+
+    def _publish(self, entrant: Entrant | None = None, *, current: str | None = None, parts: int = 0) -> None:
+        with self._changed:
+            now = self._progress
+            entrants = now.entrants if entrant is None else (*now.entrants, entrant)
+            self._progress = replace(
+                now, entrants=tuple(self._with_gap(one, now.lower) for one in entrants),
+                current=now.current if current is None else current, parts=now.parts + parts + (entrant is not None),
+            )  # fmt: skip
+
+    def _with_gap(self, entrant: Entrant, lower: float) -> Entrant:
+        metrics = entrant.row.metrics
+        if metrics is None or not np.isfinite(lower) or np.isnan(metrics.energy):
+            return entrant
+        gap = relative_gap(metrics.energy, lower, self.problem.scale)
+        return replace(entrant, row=replace(entrant.row, gap=gap))
+
+
+@cache
+def _few_points() -> Pair:
+    return DATASETS["random"].load(images=True, inliers=6, outliers=0)
+
+
+@cache
+def _load(method: str, model: str) -> None:
+    with suppress(ValueError):  # whatever does not suit so few points will say so about the real ones
+        Setup("random", {}, model, {}, method).run(MODELS[model].build(_few_points()), time_limit=1.0)
+
+
+def load(setup: Setup) -> None:
+    """Have the compiled code of a method and a model in memory before it is timed."""
+    _load(setup.method, setup.model)
+
+
+# ---- what is kept of a run ---------------------------------------------------------------------------------------
+
+
+def picture(pair: Pair, pairs: NDArray[np.int64]) -> bytes:
+    """The matched lines over both images, nothing around them, as PNG."""
+    wide, dpi = PICTURE
+    size = Stage(pair).size
+    figure = Figure(figsize=(wide, wide * size[1] / size[0]), facecolor="none")
+    draw(figure.add_axes((0, 0, 1, 1)), pair, pairs, graph=None, strength=None, thin=0.8)
+    return figures.save(figure, "png", dpi=dpi)
+
+
+def curve(job: Job, sense: Any) -> tuple[tuple[float, float], ...]:
+    """The score of the best matching so far over the seconds of computing, at the stored iterations and the end."""
+    result = job.result()
+    frames = [frame for frame in job.frames() if frame.iteration > 0]
+    iterations = result.history.get("iteration", np.empty(0))
+    if len(iterations) and frames:
+        seconds = np.interp([frame.iteration for frame in frames], iterations, result.history["seconds"])
+        lowest = np.minimum.accumulate([frame.rounded_energy for frame in frames])
+        points = [*zip(seconds.tolist(), lowest.tolist(), strict=True)]
+    else:
+        points = []
+    points = [point for point in points if point[1] >= result.energy] + [(result.seconds, result.energy)]
+    return tuple((max(moment, 1e-6), score(energy, sense)) for moment, energy in points)
