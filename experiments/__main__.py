@@ -5,6 +5,7 @@ import json
 import sys
 
 from experiments import bench
+from experiments.commands import add_commands
 
 
 def run_bench(options: argparse.Namespace) -> int:
@@ -30,8 +31,13 @@ def main(arguments: list[str] | None = None) -> int:
     benchmark.add_argument("only", nargs="*", help=f"some of {', '.join(bench.BENCHES)}; all if none is named")
     benchmark.add_argument("--json", action="store_true", help="print JSON instead of a table")
     benchmark.set_defaults(run=run_bench)
+    add_commands(commands)
     options = parser.parse_args(arguments)
-    return int(options.run(options))
+    try:
+        return int(options.run(options))
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -1,0 +1,184 @@
+"""The commands list, run, report, pack and example of python -m experiments."""
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from adgm import METHODS
+from experiments import engine, report, store, summary, toml_file
+from experiments.builtin import EXPERIMENTS
+from experiments.declared import Experiment
+from experiments.pool import MEMORY
+from experiments.store import StoreError
+from features.datasets import DATASETS
+
+FEW = 5  # pairs per setting if nothing is said
+SHIPPED = engine.ROOT / "assets" / "results"
+ABOUT_RUN = """\
+Run an experiment, or go on with it: what is in the store already is skipped, so the same command again finishes what a
+kill, a full disk or Ctrl-C has left. Every finished unit is on the disk at once.
+
+  python -m experiments run synthetic --sample 3
+  python -m experiments run table1 --methods adgm1,dd --sample 100
+  python -m experiments run my-study.toml --full --workers 8
+  python -m experiments run model-b --full --scheduler tcp://10.0.0.1:8786   (Dask, with this project on its workers)
+"""
+
+
+def find(name: str) -> Experiment:
+    """A built-in experiment by its name, or one from a TOML file."""
+    if name.endswith(".toml"):
+        return toml_file.read(Path(name))
+    if name not in EXPERIMENTS:
+        raise ValueError(f"There is no experiment {name!r}; {', '.join(EXPERIMENTS)} or a .toml file is right.")
+    return EXPERIMENTS[name]
+
+
+def add_commands(commands: Any) -> None:
+    """The parsers of these commands."""
+    listing = commands.add_parser("list", help="the built-in experiments, how large they are, and what they need")
+    listing.add_argument("--methods", action="store_true", help="list the methods instead")
+    listing.set_defaults(run=run_list)
+
+    running = commands.add_parser("run", help="run an experiment, or finish it", description=ABOUT_RUN,
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    running.add_argument("name", help="a built-in experiment (see list) or a .toml file (see example)")
+    size = running.add_mutually_exclusive_group()
+    size.add_argument("--sample", type=int, default=FEW, metavar="N",
+                      help=f"pairs per setting: a fixed random subset, nested (default {FEW})")  # fmt: skip
+    size.add_argument("--full", action="store_true", help="every pair of every setting")
+    running.add_argument("--methods", metavar="A,B", help="only these methods, or with + in front these more")
+    running.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N",
+                         help="worker processes on this machine (default: its cores; 0: in this process)")  # fmt: skip
+    running.add_argument("--scheduler", metavar="tcp://…", help="run on the Dask cluster with this scheduler instead")
+    running.add_argument("--store", type=Path, metavar="FILE", help="where rows go (default runs/NAME.jsonl)")
+    running.add_argument("--retry", action="store_true", help="run units without a result again")
+    running.add_argument("--memory", type=float, default=MEMORY / 2**30, metavar="GB",
+                         help="most memory per worker (default %(default)g)")  # fmt: skip
+    running.add_argument("--estimate", action="store_true", help="only say how many units there are and how long")
+    running.add_argument("--attached", action="store_true", help=argparse.SUPPRESS)  # ends with its parent's pipe
+    running.set_defaults(run=run_run)
+
+    reporting = commands.add_parser("report", help="figures, tables and an HTML page from a store")
+    reporting.add_argument("store", help="a store, or the name of an experiment: runs/NAME.jsonl, else the shipped one")
+    reporting.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: beside the store")
+    reporting.set_defaults(run=run_report)
+
+    packing = commands.add_parser("pack", help="a small compressed copy of a store, to ship")
+    packing.add_argument("store", type=Path)
+    packing.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: assets/results/NAME.jsonl.gz")
+    packing.set_defaults(run=run_pack)
+
+    example = commands.add_parser("example", help="print a TOML file to start an experiment of your own from")
+    example.set_defaults(run=lambda options: print(toml_file.EXAMPLE, end="") or 0)
+
+
+def run_list(options: argparse.Namespace) -> int:
+    if options.methods:
+        for key, entry in METHODS.items():
+            print(f"{key:<12} {entry.label:<24} {entry.cite}")
+        return 0
+    for name, experiment in EXPERIMENTS.items():
+        missing = experiment.missing()
+        needs = f"   (download first: {', '.join(DATASETS[key].label for key in missing)})" if missing else ""
+        print(f"{name:<20} {experiment.title}{needs}")
+        few = f"{experiment.size(FEW):,} with --sample {FEW}"
+        print(f"{'':<20} {len(experiment.methods)} methods, {experiment.size():,} units in full, {few}")
+    return 0
+
+
+def chosen_methods(experiment: Experiment, text: str | None) -> Experiment:
+    if not text:
+        return experiment
+    names = tuple(name.strip() for name in text.removeprefix("+").split(",") if name.strip())
+    more = tuple(name for name in names if name not in experiment.methods)
+    return experiment.with_methods(experiment.methods + more if text.startswith("+") else names)
+
+
+def run_run(options: argparse.Namespace) -> int:
+    experiment = chosen_methods(find(options.name), options.methods)
+    sample = None if options.full else options.sample
+    path = options.store or Path("runs") / f"{experiment.name}.jsonl"
+    if options.workers < 0:
+        raise ValueError(f"--workers is {options.workers}; 0 or more is right.")
+    engine.check_data(experiment)
+    if options.estimate:
+        return print_estimate(experiment, sample, path, options.workers)
+    signal.signal(signal.SIGTERM, interrupted)
+    if options.attached:
+        threading.Thread(target=end_with_parent, daemon=True).start()
+    terminal = engine.Terminal()
+    command = shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
+    try:
+        outcome = engine.run(experiment, path, sample=sample, workers=options.workers, scheduler=options.scheduler,
+                             retry=options.retry, watch=terminal, command=command,
+                             memory=int(options.memory * 2**30))  # fmt: skip
+    except KeyboardInterrupt:
+        terminal.close()
+        print(f"Stopped. The same command goes on from here; rows are in {path}.", file=sys.stderr)
+        return 130
+    terminal.close()
+    print(f"{outcome.progress.text}: {engine.rate(outcome)}. Rows are in {path}.")
+    for name, peak in sorted(outcome.tally.peak.items()):
+        print(f"peak memory of {name}: {peak / 2**20:,.0f} MB")
+    if outcome.tally.lost:
+        print(f"{outcome.tally.lost} workers were lost and replaced.")
+    content = store.read(path)
+    for line in summary.verdicts(summary.enriched(content, experiment), experiment):
+        print(line)
+    return 0
+
+
+def print_estimate(experiment: Experiment, sample: int | None, path: Path, workers: int) -> int:
+    units, mine = list(experiment.units(sample)), store.read(path)
+    known = {**store.read(SHIPPED / f"{experiment.name}.jsonl.gz").rows, **mine.rows}
+    left = engine.left(units, mine)
+    seconds = engine.estimate(experiment, left, known, workers)
+    print(f"{len(units):,} units, {len(left):,} of them still to run: about {engine.duration(seconds)}.")
+    return 0
+
+
+def interrupted(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def end_with_parent() -> None:
+    """Whoever started this holds the other end of its input; when that closes, nobody waits for the rows any more."""
+    while sys.stdin.buffer.read(1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def located(name: str) -> Path:
+    """A store by its path, or by its experiment's name."""
+    tried = [Path(name), Path("runs") / f"{name}.jsonl", SHIPPED / f"{name}.jsonl.gz"]
+    for path in tried:
+        if path.is_file():
+            return path
+    raise StoreError(f"There are no results {name!r}; run {name} first, or give the path of a store.")
+
+
+def run_report(options: argparse.Namespace) -> int:
+    path = located(options.store)
+    content = store.read(path)
+    if content.dropped:
+        print(f"{content.dropped} lines that were not whole are left out.", file=sys.stderr)
+    name = content.run["experiment"]["name"]
+    beside = Path("runs") if path.is_relative_to(SHIPPED) else path.parent
+    for file in report.write(content, options.output or beside / f"{name}-report"):
+        print(file)
+    return 0
+
+
+def run_pack(options: argparse.Namespace) -> int:
+    content = store.read(options.store)
+    path = options.output or SHIPPED / f"{content.run['experiment']['name']}.jsonl.gz"
+    store.pack(content, path)
+    print(f"{path}: {len(content.rows):,} rows, {path.stat().st_size:,} bytes")
+    return 0

@@ -1,0 +1,322 @@
+"""A run to look at: curves with the paper's axes, tables in Markdown, LaTeX and CSV, one HTML file with everything."""
+
+import base64
+import csv
+import html
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from adgm import METHODS
+from experiments import summary
+from experiments.declared import Experiment, Panel
+from experiments.store import Content, Record
+from experiments.summary import MEASURES, OURS, PUBLISHED, Point
+from features.datasets import DATASETS
+from features.figures import save
+from features.models import MODELS
+from features.pairs import Value
+
+# Okabe and Ito's palette, told apart by people with any kind of colour vision, and a marker for each method.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666", "#8C6D31", "#7A4FBF", "#A0A000")
+MARKERS = "osD^vP*X<>hd"
+COLUMNS = 3
+STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2rem auto;padding:0 1rem;color:#1b1f24}
+table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:13px}td,th{padding:.2rem .6rem;text-align:right;
+border-bottom:1px solid #dfe3e8}td:first-child,th:first-child{text-align:left}img{max-width:100%}
+caption{text-align:left;font-weight:600;padding:.3rem 0}code{background:#f3f4f6;padding:.1rem .3rem}
+"""
+
+
+def look(method: str) -> dict[str, Any]:
+    """How a method is drawn, the same in every figure."""
+    at = list(METHODS).index(method)
+    heavy = method in PUBLISHED + OURS
+    return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)], "lw": 2.2 if heavy else 1.2,
+            "ms": 5, "zorder": 3 if heavy else 2, "ls": "-" if at < len(COLOURS) else "--"}  # fmt: skip
+
+
+def name(method: str) -> str:
+    return METHODS[method].label
+
+
+# ---- curves ------------------------------------------------------------------------------------------------------
+
+
+def figures(experiment: Experiment, rows: Sequence[Record]) -> dict[str, Figure]:
+    """One figure per data set: a column per panel, a row per measure. Panels without anything that varies have none."""
+    found = {}
+    for dataset in dict.fromkeys(panel.dataset for panel in experiment.panels):
+        drawn = {row["panel"] for row in rows}
+        panels = [p for p in experiment.panels if p.dataset == dataset and p.values and p.title in drawn]
+        for start in range(0, len(panels), COLUMNS):
+            page = f" {start // COLUMNS + 1}" if len(panels) > COLUMNS else ""
+            some = panels[start : start + COLUMNS]
+            found[f"{DATASETS[dataset].label}{page}"] = curves(experiment, some, rows)
+    return found
+
+
+def curves(experiment: Experiment, panels: Sequence[Panel], rows: Sequence[Record]) -> Figure:
+    measures = experiment.measures
+    size = (0.6 + 3.7 * len(panels), 0.9 + 2.7 * len(measures))
+    figure = Figure(figsize=size, dpi=130, facecolor="white", layout="constrained")
+    boxes = figure.subplots(len(measures), len(panels), squeeze=False)
+    shown: dict[str, None] = {}
+    for line, measure in enumerate(measures):
+        means = summary.points(rows, measure)
+        for column, panel in enumerate(panels):
+            axes = boxes[line, column]
+            for method in experiment.applicable(panel):
+                mine = {x: means[panel.title, x, method] for x in panel.values if (panel.title, x, method) in means}
+                if mine:
+                    draw(axes, panel, mine, method)
+                    shown[method] = None
+            furnish(axes, panel)
+            if line == 0:
+                axes.set_title(panel.title, fontsize=10)
+            if column == 0:
+                axes.set_ylabel(MEASURES[measure].label, fontsize=9)
+            if line == len(measures) - 1:
+                axes.set_xlabel(panel.label, fontsize=9)
+    handles = [Line2D([], [], label=name(method), **look(method)) for method in METHODS if method in shown]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(6, max(len(handles), 1)), fontsize=8.5,
+                  frameon=False)  # fmt: skip
+    return figure
+
+
+def places(panel: Panel) -> dict[Value, float]:
+    """Where the settings lie on the axis: words, and numbers that span powers of ten, side by side."""
+    numbers = [float(x) for x in panel.values if not isinstance(x, str)]
+    wide = len(numbers) > 1 and min(numbers) > 0 and max(numbers) / min(numbers) >= 50
+    if wide or len(numbers) < len(panel.values):
+        return {x: float(at) for at, x in enumerate(panel.values)}
+    return {x: float(x) for x in panel.values}
+
+
+def draw(axes: Axes, panel: Panel, mine: dict[Value, Point], method: str) -> None:
+    at = places(panel)
+    style = look(method)
+    if all(isinstance(x, str) for x in panel.values):
+        style["ls"] = ""
+    xs, means, errors = [at[x] for x in mine], [p.mean for p in mine.values()], [p.error for p in mine.values()]
+    axes.errorbar(xs, means, yerr=errors, capsize=2, elinewidth=0.8, **style)
+
+
+def furnish(axes: Axes, panel: Panel) -> None:
+    at = places(panel)
+    if list(at) != list(at.values()) or len(at) <= 10:
+        axes.set_xticks(list(at.values()), [f"{x:g}" if isinstance(x, int | float) else x for x in at])
+    axes.tick_params(labelsize=8)
+    axes.grid(True, color="#e4e6ea", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+# ---- tables ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, and which of them are the best of their column."""
+
+    title: str
+    header: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+    best: frozenset[tuple[int, int]]
+
+
+def tables(experiment: Experiment, rows: Sequence[Record]) -> list[Table]:
+    """Per panel: methods by measures where nothing varies, else a table of methods by settings for every measure."""
+    found = []
+    for panel in experiment.panels:
+        means = {measure: summary.points(rows, measure) for measure in experiment.measures}
+        methods = [m for m in experiment.applicable(panel) if any(row["method"] == m for row in rows)]
+        if not panel.values:
+            beside = {MEASURES[measure].label: (measure, None) for measure in experiment.measures}
+            found.append(table(panel, panel.title, beside, methods, means))
+            continue
+        for measure in experiment.measures:
+            columns = {_short(x): (measure, x) for x in panel.values}
+            found.append(table(panel, f"{panel.title}: {MEASURES[measure].label}", columns, methods, means))
+    return [one for one in found if one.lines]
+
+
+def _short(x: Value) -> str:
+    return f"{x:g}" if isinstance(x, int | float) else str(x)
+
+
+def table(
+    panel: Panel,
+    title: str,
+    columns: Mapping[str, tuple[str, Value | None]],
+    methods: Sequence[str],
+    means: dict[str, dict[summary.Place, Point]],
+) -> Table:
+    lines, numbers, counts = [], [], []
+    for method in methods:
+        line = [means[measure].get((panel.title, x, method)) for measure, x in columns.values()]
+        if not any(line):
+            continue
+        digits = [MEASURES[measure].digits for measure, _ in columns.values()]
+        lines.append(
+            (name(method), *("–" if p is None else f"{p.mean:.{d}f}" for p, d in zip(line, digits, strict=True)))
+        )
+        numbers.append([p.mean if p else None for p in line])
+        counts.append(max(p.count for p in line if p))
+    best = set()
+    for column, (measure, _) in enumerate(columns.values()):
+        good = MEASURES[measure].better
+        values = [good * row[column] for row in numbers if row[column] is not None]  # type: ignore[operator]
+        top = max(values, default=0.0)
+        for at, row in enumerate(numbers):
+            if good and row[column] is not None and good * row[column] >= top - 1e-9 * abs(top):  # type: ignore[operator]
+                best.add((at, column + 1))
+    pairs = f"{min(counts)} to {max(counts)}" if counts and min(counts) < max(counts) else f"{max(counts, default=0)}"
+    first = "Method" if not panel.values else f"Method \\ {panel.label}"
+    return Table(f"{title} ({pairs} pairs per point)", (first, *columns), tuple(lines), frozenset(best))
+
+
+def markdown(table: Table) -> str:
+    lines = [f"**{table.title}**", "", f"| {' | '.join(map(_piped, table.header))} |"]
+    lines.append("|" + "|".join(["---"] + ["---:"] * (len(table.header) - 1)) + "|")
+    for at, line in enumerate(table.lines):
+        cells = [f"**{cell}**" if (at, column) in table.best else _piped(cell) for column, cell in enumerate(line)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _piped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def latex(table: Table) -> str:
+    """For a paper (package booktabs); the best of every column in bold."""
+    lines = [r"\begin{table}", rf"\caption{{{_tex(table.title)}}}"]
+    lines += [rf"\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}", r"\toprule"]
+    lines += [" & ".join(map(_tex, table.header)) + r" \\", r"\midrule"]
+    for at, line in enumerate(table.lines):
+        cells = [
+            _tex(c) if (at, column) not in table.best else rf"\textbf{{{_tex(c)}}}" for column, c in enumerate(line)
+        ]
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+
+
+def _tex(text: str) -> str:
+    special = {
+        "\\": r"\textbackslash{}",
+        "ρ": r"$\rho$",
+        "β": r"$\beta$",
+        "σ": r"$\sigma$",
+        "°": r"$^\circ$",
+        "–": "--",
+    }
+    return "".join(special.get(letter, f"\\{letter}" if letter in "&%$#_{}" else letter) for letter in text)
+
+
+def long_csv(experiment: Experiment, rows: Sequence[Record]) -> str:
+    """Every mean of every measure, one per line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["panel", "setting", "method", "measure", "mean", "standard_error", "count"])
+    for measure in MEASURES:
+        for (panel, x, method), p in sorted(summary.points(rows, measure).items(), key=lambda item: str(item[0])):
+            writer.writerow([panel, "" if x is None else x, method, measure, repr(p.mean), repr(p.error), p.count])
+    return out.getvalue()
+
+
+# ---- files -------------------------------------------------------------------------------------------------------
+
+
+def settings(content: Content, experiment: Experiment) -> list[tuple[str, str]]:
+    """What made the rows, as lines of a table."""
+    last = content.run
+    methods = ", ".join(name(method) for method in experiment.methods)
+    models = ", ".join(f"{MODELS[key].label}" for key in dict.fromkeys(panel.model for panel in experiment.panels))
+    machines = [f"{m['id']}: {m['cpu']}, {m['cores']} cores, {m['system']}" for m in content.machines.values()]
+    sample = "all pairs" if last["sample"] is None else f"{last['sample']} pairs per setting (seeded, nested)"
+    return [
+        ("Command", last["command"] or "–"),
+        ("Pairs", sample),
+        ("Seeds", ", ".join(map(str, experiment.seeds))),
+        ("Models", models),
+        ("Methods", methods),
+        ("Time limit", f"{experiment.time_limit:g} s per unit"),
+        ("Units", counted(content)),
+        ("Machines", "; ".join(machines) or "–"),
+        ("Versions", ", ".join(f"{key} {value}" for key, value in last["versions"].items())),
+        ("Runs", ", ".join(f"{run['began']} ({run['versions']['project']})" for run in content.runs)),
+    ]  # fmt: skip
+
+
+def counted(content: Content) -> str:
+    """How many rows there are, and how many of them tell less than they should."""
+    rows = content.rows.values()
+    failed, late = sum("reason" in row for row in rows), sum(row["status"] == "time limit" for row in rows)
+    return f"{len(rows):,} rows, {failed} without a result, {late} ended by their time limit"
+
+
+def page(content: Content) -> str:
+    """The whole report as one HTML file that needs nothing else."""
+    experiment = summary.declared(content)
+    rows = summary.enriched(content, experiment)
+    text = html.escape
+    parts = [f"<h1>{text(experiment.title)}</h1><p>{text(experiment.about)}</p>"]
+    if experiment.paper:
+        parts.append(f"<p><b>The paper:</b> {text(experiment.paper)}</p>")
+    lines = summary.verdicts(rows, experiment)
+    if lines:
+        parts.append("<p><b>Here:</b></p><ul>" + "".join(f"<li>{text(line)}</li>" for line in lines) + "</ul>")
+    for title, figure in figures(experiment, rows).items():
+        picture = base64.b64encode(save(figure, "png", dpi=110)).decode()
+        parts.append(f'<h2>{text(title)}</h2><img alt="{text(title)}" src="data:image/png;base64,{picture}">')
+        parts.append("<p>Bars: the standard error of the mean.</p>")
+    parts.append("<h2>Tables</h2>" + "".join(map(_html_table, tables(experiment, rows))))
+    if machine := summary.main_machine(rows):
+        parts.append(f"<p>Times are only comparable within one machine: those above are of {text(machine)}.</p>")
+    for heading, said in (("Without a result", summary.lacking(content)), ("Notes", summary.notes(content))):
+        if said:
+            items = "".join(f"<li>{text(reason)} ({count})</li>" for reason, count in said[:50])
+            parts.append(f"<h2>{heading}</h2><ul>{items}</ul>")
+    cells = "".join(f"<tr><td>{text(key)}</td><td style='text-align:left'>{text(value)}</td></tr>"
+                    for key, value in settings(content, experiment))  # fmt: skip
+    parts.append(f"<h2>How it was made</h2><table>{cells}</table>")
+    head = f"<meta charset='utf-8'><title>{text(experiment.title)}</title><style>{STYLE}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>"
+
+
+def _html_table(table: Table) -> str:
+    text = html.escape
+    head = "".join(f"<th>{text(cell)}</th>" for cell in table.header)
+    body = ""
+    for at, line in enumerate(table.lines):
+        cells = [f"<b>{text(c)}</b>" if (at, column) in table.best else text(c) for column, c in enumerate(line)]
+        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    return f"<table><caption>{text(table.title)}</caption><tr>{head}</tr>{body}</table>"
+
+
+def write(content: Content, folder: Path) -> list[Path]:
+    """report.html, tables.md, tables.tex, means.csv and the figures as PNG and PDF."""
+    experiment = summary.declared(content)
+    rows = summary.enriched(content, experiment)
+    made = tables(experiment, rows)
+    files: dict[str, bytes] = {
+        "report.html": page(content).encode(),
+        "tables.md": "\n".join(map(markdown, made)).encode(),
+        "tables.tex": "\n".join(map(latex, made)).encode(),
+        "means.csv": long_csv(experiment, rows).encode(),
+    }
+    for title, figure in figures(experiment, rows).items():
+        for kind in ("png", "pdf"):
+            files[f"{'-'.join(title.lower().split())}.{kind}"] = save(figure, kind)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, data in files.items():
+        (folder / file).write_bytes(data)
+    return [folder / file for file in files]
