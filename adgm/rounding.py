@@ -19,7 +19,8 @@ def hungarian(problem: Problem, x: FloatArray, threshold: float = 0.0) -> Assign
         return _per_line(problem, x, threshold)
     from scipy.optimize import linear_sum_assignment
 
-    weight = np.full(problem.shape, -FORBIDDEN)
+    # where points may stay unmatched, a pair that does not exist is as good as none
+    weight = np.full(problem.shape, -FORBIDDEN if EXACTLY_ONE in (problem.rows, problem.cols) else 0.0)
     weight[problem.layout.row, problem.layout.col] = x
     rows, cols = linear_sum_assignment(weight, maximize=True)
     return _keep(problem, x, rows, cols, threshold)

@@ -4,7 +4,6 @@ everybody's reference point."""
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from adgm.problem import ANY, AT_MOST_ONE, Problem
 from adgm.rounding import Assignment, hungarian
@@ -47,6 +46,8 @@ class LAP:
     @staticmethod
     def _paying(problem: Problem, gain: np.ndarray) -> Assignment:
         """The matching of largest total gain, of whatever size."""
+        from scipy.optimize import linear_sum_assignment
+
         weight = problem.matrix(np.maximum(gain, 0.0))
         chosen = np.zeros(problem.shape, bool)
         chosen[linear_sum_assignment(weight, maximize=True)] = True

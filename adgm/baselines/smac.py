@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh, qr
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
@@ -39,12 +38,12 @@ class SMAC(Flow):
         gradient /= np.linalg.norm(gradient)
         plane = np.stack([v, gradient, at.before], axis=1)
         plane_pairs = np.stack([pairs, s.tensor(2, [gradient]), before_pairs], axis=1)
-        axes, mix = qr(plane, mode="economic")
+        axes, mix = np.linalg.qr(plane)
         used = np.abs(np.diag(mix)) > 1e-6  # at first and at last the vector before is v itself
         axes, mix = axes[:, used], mix[np.ix_(used, used)]
         images = unary[:, None] * axes + np.linalg.solve(mix.T, plane_pairs[:, used].T).T
         quotient = axes.T @ images
-        new = _project(problem, corrections, axes @ eigh(quotient + quotient.T)[1][:, -1])
+        new = _project(problem, corrections, axes @ np.linalg.eigh(quotient + quotient.T)[1][:, -1])
         return Move(new / np.copysign(np.linalg.norm(new), new.sum()), memory=(corrections, pairs))
 
 
