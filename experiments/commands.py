@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from adgm import METHODS
-from experiments import engine, report, store, summary, toml_file
+from experiments import engine, store, summary, toml_file
 from experiments.builtin import EXPERIMENTS
 from experiments.declared import Experiment
 from experiments.pool import MEMORY
@@ -165,6 +165,8 @@ def located(name: str) -> Path:
 
 
 def run_report(options: argparse.Namespace) -> int:
+    from experiments import report  # matplotlib, which workers need not import
+
     path = located(options.store)
     content = store.read(path)
     if content.dropped:

@@ -226,7 +226,7 @@ def run_dask(groups: Sequence[Group], address: str, tally: Tally) -> Iterator[li
         tasks = {client.submit(group_rows, group, pure=False, key=f"adgm-{os.getpid()}-{group.number}"): group
                  for group in groups}  # fmt: skip
         try:
-            for task in distributed.as_completed(list(tasks)):
+            for task in distributed.as_completed(list(tasks), loop=client.loop):
                 group = tasks.pop(task)
                 if task.status == "error":
                     reason = f"Its worker on the cluster failed: {task.exception()}"[:300]
