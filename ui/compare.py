@@ -197,8 +197,8 @@ def results(compared: Compared, was_active: bool) -> None:
     """The live part of the page; it ticks only while the comparison runs."""
     compared.series.touch()
     progress = compared.series.progress()
-    if was_active and not progress.active:
-        st.rerun()  # the whole page: exports appear, and the ticking ends
+    if "open" in st.session_state or (was_active and not progress.active):
+        st.rerun()  # the whole page: another one is asked for, or exports appear and the ticking ends
     status(compared, progress)
     if not progress.entrants:
         return

@@ -60,7 +60,9 @@ def time_chart(curves: Mapping[str, Sequence[tuple[float, float]]], sense: Sense
         "legend": {"top": 0, "type": "scroll"},
         "tooltip": {"trigger": "item", "formatter": "{a}: {c}"},
         "xAxis": axis("seconds (log)", type="log", **below) | {"splitLine": {"show": False}},
-        "yAxis": axis(f"{WORD[sense]} ({BETTER[sense]})", **span),
+        "yAxis": axis(
+            f"{WORD[sense]} ({BETTER[sense]})", **span, axisLabel={"showMinLabel": False, "showMaxLabel": False}
+        ),
         "series": series,
     }
 

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from adgm import Problem, State
+from adgm import ADGM, Problem, State, solve
 from adgm.baselines.dd import relative_gap
 from adgm.bound import bound, refusal
 from adgm.run import Method
@@ -171,6 +171,7 @@ class Series:
     def _run(self) -> None:
         status: Status = "finished"
         try:
+            solve(self.problem, ADGM(max_iter=1))  # builds the tables that all share: the first method need not pay
             for setup in self.setups:
                 if self._over():
                     break
