@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from experiments import bench
+from experiments import bench, rivals
 from experiments.commands import add_commands
 
 
@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     benchmark.add_argument("--json", action="store_true", help="print JSON instead of a table")
     benchmark.set_defaults(run=run_bench)
     add_commands(commands)
+    rivals.add_command(commands)
     options = parser.parse_args(arguments)
     try:
         return int(options.run(options))
