@@ -1,6 +1,7 @@
 """The commands list, run, report, pack and example of python -m experiments."""
 
 import argparse
+import json
 import os
 import shlex
 import signal
@@ -32,9 +33,11 @@ kill, a full disk or Ctrl-C has left. Every finished unit is on the disk at once
 
 
 def find(name: str) -> Experiment:
-    """A built-in experiment by its name, or one from a TOML file."""
+    """A built-in experiment by its name, or one from a file: TOML as people write it, JSON as a store holds it."""
     if name.endswith(".toml"):
         return toml_file.read(Path(name))
+    if name.endswith(".json"):
+        return Experiment.from_dict(json.loads(Path(name).read_text(encoding="utf-8")))
     if name not in EXPERIMENTS:
         raise ValueError(f"There is no experiment {name!r}; {', '.join(EXPERIMENTS)} or a .toml file is right.")
     return EXPERIMENTS[name]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ui import compare, match
+from ui import compare, experiments, match
 
 
 @dataclass(frozen=True)
@@ -18,4 +18,5 @@ class Page:
 PAGES = [
     Page(match.show, {"title": "Match", "icon": ":material/share:", "url_path": "match", "default": True}),
     Page(compare.show, {"title": "Compare", "icon": ":material/leaderboard:", "url_path": "compare"}),
+    Page(experiments.show, {"title": "Experiments", "icon": ":material/science:", "url_path": "experiments"}),
 ]

@@ -1,0 +1,76 @@
+"""The curves of an experiment as ECharts options whose points can be clicked: no Streamlit, no state."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from adgm import METHODS
+from experiments.declared import Panel
+from experiments.report import look, places
+from experiments.summary import MEASURES, Place, Point
+from features.pairs import Value
+from ui.charts import Spec
+
+SYMBOLS = ("circle", "rect", "diamond", "triangle", "arrow", "pin", "roundRect")
+
+
+def drawn(panel: Panel, method: str, means: dict[Place, Point]) -> list[tuple[Value | None, Point]]:
+    """The settings that have a point, in the order of the axis."""
+    return [(x, means[panel.title, x, method]) for x in panel.settings if (panel.title, x, method) in means]
+
+
+def curves(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Point]) -> Spec:
+    """A line per method over what varies, with the standard errors as whiskers; bars where nothing varies."""
+    at: dict[Any, float] = dict(places(panel)) if panel.values else {None: 0.0}
+    words = list(at) != list(at.values())
+    series = [one_curve(panel, method, means, at) for method in methods]
+    names = [f"{x:g}" if isinstance(x, int | float) else str(x or "") for x in at]
+    axis: Spec = {"name": panel.label, "nameLocation": "middle", "nameGap": 28}
+    axis |= {"type": "category", "data": names} if words else {"type": "value", "scale": True}
+    return {
+        "animation": False,
+        "grid": {"left": 8, "right": 16, "top": 64, "bottom": 32, "containLabel": True},
+        "legend": {"top": 0, "type": "plain"},
+        "tooltip": {"trigger": "item", "valueFormatter": "%.4g"},
+        "xAxis": axis,
+        "yAxis": {"type": "value", "scale": True, "name": MEASURES[measure].label,
+                  "nameTextStyle": {"align": "left"}},
+        "series": series,
+    }  # fmt: skip
+
+
+def one_curve(panel: Panel, method: str, means: dict[Place, Point], at: dict[Any, float]) -> Spec:
+    style, number = look(method), list(METHODS).index(method)
+    found = drawn(panel, method, means)
+    data = [[at[x], float(f"{point.mean:.6g}")] for x, point in found]
+    whiskers = [
+        [{"coord": [at[x], point.mean - point.error]}, {"coord": [at[x], point.mean + point.error]}]
+        for x, point in found
+        if point.error > 0
+    ]
+    mark = {"symbol": "none", "silent": True, "animation": False, "data": whiskers, "label": {"show": False},
+            "lineStyle": {"color": style["color"], "type": "solid", "width": 1, "opacity": 0.6}}  # fmt: skip
+    return {
+        "type": "line",
+        "id": method,
+        "name": METHODS[method].label,
+        "data": data,
+        "color": style["color"],
+        "symbol": SYMBOLS[number % len(SYMBOLS)],
+        "symbolSize": 10,
+        "lineStyle": {"width": style["lw"], "type": "solid" if style["ls"] == "-" else "dashed"},
+        "selectedMode": "single",
+        "select": {"itemStyle": {"borderColor": "#111", "borderWidth": 2}},
+        "markLine": mark,
+        "animation": False,
+    }
+
+
+def picked(panel: Panel, methods: Sequence[str], means: dict[Place, Point], selected: Any) -> Place | None:
+    """The point that was clicked, from what the chart reports."""
+    for one in selected:
+        index, indices = one.get("series_index", -1), one.get("data_indices", [])
+        if 0 <= index < len(methods) and indices:
+            found = drawn(panel, methods[index], means)
+            if 0 <= indices[-1] < len(found):
+                return panel.title, found[indices[-1]][0], methods[index]
+    return None

@@ -1,0 +1,348 @@
+"""The Experiments page: the paper's experiments and your own; run them, watch the curves grow, look behind a point."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import streamlit as st
+
+from adgm import METHODS
+from experiments import engine, report, store, summary, toml_file
+from experiments.builtin import EXPERIMENTS
+from experiments.commands import SHIPPED
+from experiments.declared import Experiment, Panel
+from experiments.store import Content, Record, StoreError
+from experiments.summary import MEASURES, Place
+from features.datasets import DATASETS
+from features.setup import Setup
+from ui import address, gallery, match
+from ui.experiment_charts import curves, picked
+from ui.laboratory import WORKERS, Laboratory, store_path
+
+INTRODUCTION = (
+    "Everything the paper claims, run again: browse our results, or run an experiment here on a few pairs, stop it and "
+    "go on later. Every point of a curve opens the pairs behind it."
+)
+OWN = "Your own (TOML)"
+SHIPPED_VIEW, RUN_VIEW = "Our results", "Run here"
+TICK = 1.0  # seconds between two updates of a run
+MOST_PAIRS, MOST_UNITS = 20, 20_000
+SHOWN = 8  # pairs behind a point, at first
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Rows with what is needed to draw them."""
+
+    content: Content
+    experiment: Experiment
+    rows: list[Record]
+
+
+def show() -> None:
+    st.subheader("The paper's experiments, run again", anchor=False)
+    st.caption(INTRODUCTION)
+    lab, owner = laboratory(), visitor()
+    lab.seen(owner)
+    experiment = choose()
+    if experiment is None:
+        return
+    st.caption(f"{experiment.about} {f'**The paper:** {experiment.paper}' if experiment.paper else ''}".strip())
+    shipped = SHIPPED / f"{experiment.name}.jsonl.gz"
+    views = [SHIPPED_VIEW, RUN_VIEW] if shipped.is_file() and EXPERIMENTS.get(experiment.name) == experiment else []
+    view = RUN_VIEW
+    if views:
+        view = st.segmented_control("Results", views, default=SHIPPED_VIEW, required=True, key="results view",
+                                    label_visibility="collapsed") or SHIPPED_VIEW  # fmt: skip
+    if view == SHIPPED_VIEW:
+        results = results_of(str(shipped), shipped.stat().st_mtime)
+        st.caption(origin(results.content))
+        explore(results)
+    else:
+        run_here(lab, owner, experiment)
+
+
+@st.cache_resource(show_spinner=False)
+def laboratory() -> Laboratory:
+    """The server's one laboratory."""
+    return Laboratory()
+
+
+def visitor() -> str:
+    """A name for this visitor, who may stop only what is theirs."""
+    return str(st.session_state.setdefault("visitor", uuid4().hex))
+
+
+def origin(content: Content) -> str:
+    last = content.run
+    return f"{len(content.rows):,} rows made by `{last['command']}` at version {last['versions']['project']}."
+
+
+# ---- choices -----------------------------------------------------------------------------------------------------
+
+
+def choose() -> Experiment | None:
+    """A built-in experiment, or one from an uploaded file."""
+    names = [*EXPERIMENTS, OWN]
+    titles = {name: one.title for name, one in EXPERIMENTS.items()}
+    before = st.session_state.get("experiment before", names[0])
+    name = st.selectbox("Experiment", names, index=names.index(before), key="experiment",
+                        format_func=lambda one: titles.get(one, one))  # fmt: skip
+    st.session_state["experiment before"] = name
+    if name != OWN:
+        return EXPERIMENTS[name]
+    file = st.file_uploader("A TOML file", ["toml"], key="experiment file", max_upload_size=1)
+    st.download_button("An example to start from", toml_file.EXAMPLE, "experiment.toml", "application/toml",
+                       on_click="ignore")  # fmt: skip
+    if file is None:
+        st.code(toml_file.EXAMPLE, language="toml")
+        return None
+    try:
+        return toml_file.parse(file.getvalue(), file.name)
+    except ValueError as error:
+        st.error(str(error))
+        return None
+
+
+def choose_size(experiment: Experiment, busy: bool) -> tuple[Experiment, int]:
+    """The methods and how many pairs per setting."""
+    methods = st.multiselect(
+        "Methods", experiment.methods, default=experiment.methods, disabled=busy,
+        key=f"methods of {experiment.name}", format_func=lambda key: METHODS[key].label,
+    )  # fmt: skip
+    sample = st.number_input("Pairs per setting", 1, MOST_PAIRS, 2, disabled=busy, key="sample", width=220,
+                             help="A fixed random choice; more pairs contain the fewer")  # fmt: skip
+    return experiment.with_methods(tuple(methods) or experiment.methods), int(sample)
+
+
+@st.cache_data(show_spinner=False, max_entries=16)
+def keys_of(declared: str, sample: int) -> list[str]:
+    return [unit.key for unit in Experiment.from_dict(json.loads(declared)).units(sample)]
+
+
+@st.cache_data(show_spinner="Counting …", max_entries=32)
+def estimated(declared: str, sample: int, path: str, version: tuple[float, int]) -> float:
+    """Seconds that the rest of an experiment takes."""
+    experiment = Experiment.from_dict(json.loads(declared))
+    mine = store.read(Path(path))
+    known = {**store.read(SHIPPED / f"{experiment.name}.jsonl.gz").rows, **mine.rows}
+    return engine.estimate(experiment, engine.left(list(experiment.units(sample)), mine), known, WORKERS)
+
+
+# ---- running -----------------------------------------------------------------------------------------------------
+
+
+def run_here(lab: Laboratory, owner: str, asked: Experiment) -> None:
+    """Ask, estimate, run, and show what comes."""
+    running = lab.running
+    mine = running is not None and running.owner == owner
+    missing = asked.missing()
+    for key in missing:
+        gallery.offer_download(key)
+    if missing:
+        return
+    experiment, sample = choose_size(asked, mine)
+    path = store_path(experiment)
+    keys = keys_of(json.dumps(experiment.to_dict()), sample)
+    done = len(results_rows(path).keys() & set(keys))
+    if len(keys) > MOST_UNITS:
+        limit = f"more than the {MOST_UNITS:,} this server runs"
+        st.warning(f"{len(keys):,} units are {limit}: take fewer pairs or methods, or use the command line.")
+        return
+    if running is not None and not mine:
+        st.info(f"Another visitor is running an experiment on this server ({running.experiment.title}). One runs at a "
+                "time; yours can start when it has ended.", icon=":material/hourglass:")  # fmt: skip
+    if mine and running is not None and running.path != path:
+        st.info(f"Your experiment is running: {running.experiment.title}.", icon=":material/hourglass:")
+    announce(experiment, sample, path, len(keys), done, mine)
+    with st.container(horizontal=True):
+        word = "Resume" if 0 < done < len(keys) else "Run"
+        if st.button(word, type="primary", icon=":material/play_arrow:", key="run experiment",
+                     disabled=running is not None or done == len(keys)):  # fmt: skip
+            start(lab, owner, experiment, sample)
+        if st.button("Stop experiment", icon=":material/stop:", key="stop experiment", disabled=not mine):
+            lab.stop(owner)
+            st.rerun()
+    if lab.complaint:
+        st.error(lab.complaint)
+    active = mine and running is not None and running.path == path
+    st.fragment(progress, run_every=TICK if mine else None)(lab, owner, experiment, path, keys, active)
+
+
+def announce(experiment: Experiment, sample: int, path: Path, total: int, done: int, mine: bool) -> None:
+    """How much there is to do, before it is done."""
+    if mine:
+        return
+    if done == total:
+        st.caption(f"All {total:,} units are there.")
+        return
+    seconds = estimated(json.dumps(experiment.to_dict()), sample, str(path), version_of(path))
+    st.caption(
+        f"{total:,} units, {total - done:,} still to run: about {engine.duration(seconds)} with {WORKERS} workers."
+    )
+
+
+def start(lab: Laboratory, owner: str, experiment: Experiment, sample: int) -> None:
+    try:
+        lab.start(experiment, sample, owner)
+    except ValueError as error:
+        st.warning(str(error))
+        return
+    st.rerun()
+
+
+def progress(
+    lab: Laboratory, owner: str, experiment: Experiment, path: Path, keys: Sequence[str], active: bool
+) -> None:
+    """The bar and the growing curves; drawn again every second while it runs."""
+    lab.seen(owner)
+    rows = results_rows(path)
+    done = len(rows.keys() & set(keys))
+    st.progress(done / max(len(keys), 1), f"{done:,} of {len(keys):,} units")
+    if active and lab.running is None:
+        st.rerun()
+    if rows:
+        try:
+            explore(results_of(str(path), *version_of(path)), experiment.methods)
+        except StoreError as error:
+            st.error(str(error))
+    elif active:
+        st.caption("The workers are starting …")
+
+
+def version_of(path: Path) -> tuple[float, int]:
+    """Changes with the file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0.0, 0
+    return found.st_mtime, found.st_size
+
+
+def results_rows(path: Path) -> dict[str, Record]:
+    return contents(str(path), *version_of(path)).rows
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def contents(path: str, *version: float) -> Content:
+    return store.read(Path(path))
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def results_of(path: str, *version: float) -> Results:
+    """A store's rows, read once until it changes."""
+    content = contents(path, *version)
+    experiment = summary.declared(content)
+    return Results(content, experiment, summary.enriched(content, experiment))
+
+
+# ---- results -----------------------------------------------------------------------------------------------------
+
+
+def explore(results: Results, only: Sequence[str] = ()) -> None:
+    """Verdicts, a curve whose points open, the pairs behind a point, and the report."""
+    experiment, rows = results.experiment, results.rows
+    for line in summary.verdicts(rows, experiment):
+        st.markdown(f"- {line}")
+    there = {row["panel"] for row in rows}
+    panels = {panel.title: panel for panel in experiment.panels if panel.title in there}
+    if not panels:
+        st.caption("No unit has a result yet.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        title = st.selectbox("Diagram", list(panels), key=f"panel of {experiment.name}")
+        measures = list(dict.fromkeys([*experiment.measures, "accuracy", "best", "seconds", "iterations"]))
+        measure = st.selectbox("Measure", measures, key=f"measure of {experiment.name}",
+                               format_func=lambda one: MEASURES[one].label)  # fmt: skip
+    panel = panels[title]
+    means = summary.points(rows, measure)
+    methods = [key for key in experiment.applicable(panel) if not only or key in only]
+    methods = [key for key in methods if any(place[0] == title and place[2] == key for place in means)]
+    chart = f"curves {experiment.name} {title} {measure}"
+    st.echarts_chart(
+        curves(panel, methods, measure, means), height=380, renderer="svg", key=chart,
+        on_select=lambda: point_clicked(chart, panel, methods, measure), alt=f"{MEASURES[measure].label}, {title}",
+    )  # fmt: skip
+    st.session_state["means shown"] = means
+    behind(results, panel, methods, measure, means)
+    take_away(results)
+
+
+def point_clicked(chart: str, panel: Panel, methods: Sequence[str], measure: str) -> None:
+    """A click on a curve chooses its setting and its method below."""
+    selected = st.session_state[chart]["selection"]["selected"]
+    place = picked(panel, methods, st.session_state.get("means shown", {}), selected)
+    if place is not None:
+        st.session_state[f"setting {panel.title}"], st.session_state["method behind"] = place[1], place[2]
+
+
+def behind(results: Results, panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Any]) -> None:
+    """The pairs of one point, the worst first, each of which opens on the Match page."""
+    if not methods:
+        st.caption("No value of this measure yet.")
+        return
+    st.markdown("**The pairs behind a point**, worst first. Click a point, or choose one:")
+    with st.container(horizontal=True):
+        settings = [x for x in panel.settings if any((panel.title, x, method) in means for method in methods)]
+        x = settings[0]
+        if panel.values:
+            x = st.selectbox(panel.label or "Setting", settings, key=f"setting {panel.title}")
+        if st.session_state.get("method behind") not in methods:
+            st.session_state["method behind"] = methods[0]
+        method = st.selectbox("Method", methods, key="method behind", format_func=lambda key: METHODS[key].label)
+    found = summary.worst_first(results.rows, (panel.title, x, method), measure)
+    shown = SHOWN if not st.session_state.get("all pairs") else len(found)
+    for row in found[:shown]:
+        with st.container(horizontal=True, vertical_alignment="center", key=f"pair {row['key']}"):
+            st.markdown(described(row, panel), width="stretch")
+            if st.button("Open", key=f"open {row['key']}", help="On the Match page, with these settings"):
+                open_pair(panel, row)
+    if len(found) > SHOWN:
+        st.toggle(f"Show all {len(found)} pairs", key="all pairs")
+
+
+def described(row: Record, panel: Panel) -> str:
+    """A row in a line."""
+    at = ", ".join(f"{name} {value}" for name, value in row["at"].items() if name not in panel.dataset_params)
+    words = [f"{row['correct']}/{row['possible']} right"] if row.get("possible") else []
+    ratio = summary.objective_ratio(row)
+    words += [f"objective ratio {ratio:.4f}"] if ratio is not None else []
+    words += [f"{row['iterations']} iterations, {row['seconds']:.3f} s, {row['status']}"]
+    words += [row["note"]] if row.get("note") else []
+    return f"{DATASETS[panel.dataset].label}, {at}: {' · '.join(words)}"
+
+
+def setup_of(panel: Panel, row: Record) -> Setup:
+    """The run that made a row."""
+    varied = panel.varied(row["x"])
+    model = {**panel.model_params, **varied.get("model_params", {})}
+    return Setup(panel.dataset, row["at"], panel.model, model, row["method"], row.get("options", {}))
+
+
+def open_pair(panel: Panel, row: Record) -> None:
+    """Hand the run to the Match page."""
+    if not DATASETS[panel.dataset].available():
+        st.toast(f"{DATASETS[panel.dataset].label} is not on this machine: download it on the Match page first.")
+    st.session_state[address.KEPT] = address.address(setup_of(panel, row))
+    st.session_state.pop("data", None)
+    st.switch_page(st.Page(match.show, url_path="match", default=True))
+
+
+def take_away(results: Results) -> None:
+    """The report, here or as a file, and the tables."""
+    experiment = results.experiment
+    with st.expander("Report and tables", icon=":material/download:"):
+        tables = report.tables(experiment, results.rows)
+        with st.container(horizontal=True):
+            for label, name, make in (
+                ("Report (HTML)", "report.html", lambda: report.page(results.content)),
+                ("Tables (Markdown)", "tables.md", lambda: "\n".join(map(report.markdown, tables))),
+                ("Tables (LaTeX)", "tables.tex", lambda: "\n".join(map(report.latex, tables))),
+                ("Means (CSV)", "means.csv", lambda: report.long_csv(experiment, results.rows)),
+            ):
+                st.download_button(label, make, f"{experiment.name}-{name}", key=f"take {name}", on_click="ignore")
+        if st.toggle("Read the report here", key="read report"):
+            st.iframe(report.page(results.content), height=800)

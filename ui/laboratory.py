@@ -1,0 +1,132 @@
+"""One experiment at a time per server: a process of its own that writes into a store, and ends with its watcher.
+
+The page never waits for it: it reads the store. Whoever starts the same experiment again goes on where it stopped.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+from experiments.declared import Experiment
+from experiments.engine import ROOT
+from features.datasets.download import cache_dir
+
+WORKERS = max(1, min(2, os.cpu_count() or 1))  # a server has other visitors too
+MEMORY = 2  # GB per worker
+PATIENCE = float(os.environ.get("ADGM_PATIENCE", 120))  # seconds without a sign of the page
+MOST_STORES = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Running:
+    """The experiment that has the server now."""
+
+    experiment: Experiment
+    sample: int
+    owner: str
+    path: Path
+    process: subprocess.Popen[bytes]
+
+
+def store_path(experiment: Experiment) -> Path:
+    """Where an experiment's rows are: the same for everybody who runs it, whichever methods are chosen."""
+    declared = {**experiment.to_dict(), "methods": []}
+    name = hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:12]
+    return cache_dir() / "experiments" / f"{experiment.name}-{name}.jsonl"
+
+
+class Laboratory:
+    """Starts, watches and ends the one process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: Running | None = None
+        self._seen = 0.0
+        self.complaint = ""  # what the last process said when it failed
+
+    @property
+    def running(self) -> Running | None:
+        with self._lock:
+            return self._running
+
+    def start(self, experiment: Experiment, sample: int, owner: str) -> None:
+        """Run an experiment for one visitor; refused in a sentence while another runs."""
+        with self._lock:
+            if self._running is not None:
+                raise ValueError(
+                    f"Another experiment is running on this server ({self._running.experiment.title}). One runs at a "
+                    "time: try again when it has ended, or run yours with python -m experiments on your own machine."
+                )
+            path = store_path(experiment)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                forget_old(path.parent)
+                declared = path.with_suffix(".json")
+                declared.write_text(json.dumps(experiment.to_dict()), encoding="utf-8")
+                log = path.with_suffix(".log").open("wb")
+            except OSError as error:
+                raise ValueError(f"Results cannot be kept in {path.parent} ({error.strerror or error}).") from error
+            words = [sys.executable, "-m", "experiments", "run", str(declared), "--store", str(path), "--attached"]
+            words += ["--sample", str(sample), "--workers", str(WORKERS), "--memory", str(MEMORY)]
+            with log:
+                process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT)
+            self._running = Running(replace(experiment), sample, owner, path, process)
+            self._seen, self.complaint = monotonic(), ""
+            threading.Thread(target=self._watch, args=(self._running,), name="laboratory", daemon=True).start()
+
+    def seen(self, owner: str) -> None:
+        """The page of this visitor is there."""
+        with self._lock:
+            if self._running is not None and self._running.owner == owner:
+                self._seen = monotonic()
+
+    def stop(self, owner: str) -> None:
+        """End the visitor's own experiment; its rows stay."""
+        running = self.running
+        if running is not None and running.owner == owner:
+            self._end(running)
+
+    def _end(self, running: Running) -> None:
+        running.process.terminate()
+        try:
+            running.process.wait(10)
+        except subprocess.TimeoutExpired:
+            running.process.kill()
+            running.process.wait()
+        self._forget(running)
+
+    def _forget(self, running: Running) -> None:
+        with self._lock:
+            if self._running is running:
+                self._running = None
+        if running.process.stdin is not None and not running.process.stdin.closed:
+            running.process.stdin.close()
+
+    def _watch(self, running: Running) -> None:
+        """Until the process ends, or its page has been gone for too long."""
+        while running.process.poll() is None:
+            try:
+                running.process.wait(0.5)
+            except subprocess.TimeoutExpired:
+                with self._lock:
+                    gone = monotonic() - self._seen > PATIENCE
+                if gone:
+                    self._end(running)
+        if running.process.returncode > 0 and running.process.returncode != 130:  # 130: stopped on demand
+            said = running.path.with_suffix(".log").read_text(encoding="utf-8", errors="replace").strip()
+            self.complaint = said.splitlines()[-1] if said else "The experiment ended without a word."
+        self._forget(running)
+
+
+def forget_old(folder: Path) -> None:
+    """Keep the newest stores only: uploads of many visitors must not fill the disk."""
+    stores = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+    for path in stores[: max(0, len(stores) - MOST_STORES)]:
+        for ending in (".jsonl", ".json", ".log"):
+            path.with_suffix(ending).unlink(missing_ok=True)
