@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from math import factorial
+from math import ceil, factorial
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -53,22 +53,20 @@ class Lane:
 # The first lanes: balanced and merely growing penalties, small ones that roam and large ones that walk straight.
 PAIRWISE = (
     Lane(),
-    Lane(1 / 8, balance=False),
-    Lane(1 / 4, balance=False, start="zeros"),
-    Lane(start="random"),
-    Lane(4.0, balance=False),
-    Lane(1 / 8, balance=False, start="random"),
+    Lane(1 / 2, balance=False),
+    Lane(balance=False, start="zeros"),
+    Lane(4.0, start="random"),
+    Lane(16.0, balance=False),
+    Lane(1 / 2, balance=False, start="random"),
 )
 HIGHER = (
     Lane(),
-    Lane(split=0),
-    Lane(1 / 8, balance=False, coupling="chain"),
-    Lane(start="zeros", coupling="chain", split=1),
-    Lane(1 / 4, balance=False, split=1),
-    Lane(start="random"),
+    Lane(4.0, split=0),
+    Lane(1 / 2, balance=False, coupling="chain"),
+    Lane(4.0, start="zeros", coupling="chain", split=1),
+    Lane(balance=False, split=1),
+    Lane(4.0, start="random"),
 )
-
-
 WAVE = len(PAIRWISE)
 
 
@@ -120,8 +118,9 @@ class Portfolio:
 
     Every `stride` iterations all lanes round, improve their matching by the local search, and losers end: after
     `trial` iterations those in the worse half, after twice as many all but the leader, after `max_iter` that one too.
-    When all lanes of a wave ended, each one's matching is kicked and improved `kicks` times. Then it is over if
-    `agree` lanes found the best matching; otherwise another wave starts, until there were `most_lanes`.
+    When all lanes of a wave ended, each one's matching is kicked and improved, `kicks` times for every node of the
+    smaller graph. Then it is over if `agree` lanes found the best matching; otherwise another wave starts, until there
+    were `most_lanes`.
 
     Work is counted in iterations and every lane has its own seed, so that the result does not depend on `threads`
     (None: all cores). `prove(problem, assignment)` is asked once, at the end, whether the matching is optimal.
@@ -129,7 +128,7 @@ class Portfolio:
 
     most_lanes: int = 24
     agree: int = 3
-    kicks: int = 10
+    kicks: float = 0.5
     stride: int = 50
     trial: int = 100
     max_iter: int = 400
@@ -138,10 +137,12 @@ class Portfolio:
     prove: Callable[[Problem, Assignment], bool | None] | None = None
 
     def __post_init__(self) -> None:
-        for name, low in (("most_lanes", 1), ("agree", 1), ("kicks", 0), ("stride", 1), ("trial", 1), ("max_iter", 1)):
+        for name, low in (("most_lanes", 1), ("agree", 1), ("stride", 1), ("trial", 1), ("max_iter", 1)):
             value = getattr(self, name)
             if not (isinstance(value, int | np.integer) and value >= low):
                 raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+        if not (isinstance(self.kicks, int | float) and 0 <= self.kicks < np.inf):
+            raise ValueError(f"kicks must be a number of at least 0 per node, got {self.kicks!r}")
         if self.threads is not None and not (isinstance(self.threads, int) and self.threads >= 1):
             raise ValueError(
                 f"threads must be a whole number of at least 1, or None for all cores, got {self.threads!r}"
@@ -220,11 +221,12 @@ class Portfolio:
     def _close_wave(self, problem: Problem, state: PortfolioState) -> PortfolioState:
         lanes = list(state.lanes)
         wave = range(state.first, len(lanes))
+        kicks = ceil(self.kicks * min(problem.shape))
 
         def kicked(i: int) -> LaneState:
             best = lanes[i].best
             assert best is not None
-            return with_matching(problem, lanes[i], wander(problem, best, self.kicks, lanes[i].lane.seed)[0])
+            return with_matching(problem, lanes[i], wander(problem, best, kicks, lanes[i].lane.seed)[0])
 
         for i, each in zip(wave, self._map(problem, kicked, wave), strict=True):
             lanes[i] = each

@@ -68,7 +68,7 @@ def _balanced(problem: Problem, values: FloatArray) -> FloatArray:
     return (results[0] + results[1]) / 2.0
 
 
-STIFFNESS = 1 / 4  # of what couples the blocks: measured on House and Cars pairs with odd numbers
+STIFFNESS = 1 / 16  # of what couples the blocks: measured on House and Cars pairs with odd numbers
 # The first penalty by name. Where nothing couples the blocks (unary costs) any positive one does.
 RULES: dict[str, Callable[[Problem], float]] = {
     "paper": lambda problem: problem.n / 1000,
@@ -118,6 +118,7 @@ class ADGM:
     tol: ε, converged when the residual (a sum of squares over all entries) is at most this.
     start: "uniform" (all entries 1 / max(n1, n2)), "zeros" or "random" (with the seed).
     rounding: "hungarian" or "greedy", of the last block, whenever ρ grows and at the end; the best one counts.
+    round_every: round every so many iterations, too; 0 does not.
     """
 
     coupling: Literal["star", "chain"] = "star"
@@ -129,11 +130,12 @@ class ADGM:
     improvement: float = 0.9
     max_increases: int = 20
     balance: float = 1.0
-    imbalance: float = 3.0
+    imbalance: float = 2.0
     max_iter: int = 10_000
     start: Literal["uniform", "zeros", "random"] = "uniform"
     seed: int = 0
     rounding: Literal["hungarian", "greedy"] = "hungarian"
+    round_every: int = 0
 
     def __post_init__(self) -> None:
         for name, choices in (("coupling", COUPLINGS), ("start", STARTS), ("rounding", ROUNDINGS)):
@@ -150,6 +152,7 @@ class ADGM:
             ("max_increases", 0, np.inf),
             ("balance", 1.0, np.inf),
             ("imbalance", 1.0, np.inf),
+            ("round_every", 0, np.inf),
             ("max_iter", 1, np.inf),
         ):
             value = getattr(self, name)
@@ -191,17 +194,21 @@ class ADGM:
         given, use_given, block = np.empty(0), False, 0
         done, why = 0, kernels.RAN
         while done < n and why != kernels.CONVERGED:
+            until = n
+            if self.round_every:
+                until = min(n, done + self.round_every - (state.iteration + done) % self.round_every)
             with runtime.guard():
                 ran, why, block = kernels.admm(
                     runtime.tables, runtime.scale, *groups, parent, x, y, progress, schedule, runtime.tick(),
-                    n - done, block, given, use_given, trace[done:],
+                    until - done, block, given, use_given, trace[done:],
                 )  # fmt: skip
                 use_given = why == kernels.MISSING
                 if use_given:
                     runtime.tick()
                     given = runtime.product(block, x)
             done += ran
-            if why == kernels.INCREASED:
+            due = self.round_every and why == kernels.RAN and (state.iteration + done) % self.round_every == 0
+            if why == kernels.INCREASED or due:
                 best, best_energy = self._better(problem, x[-1], best, best_energy)
         last = dict(zip(TRACED, trace[done - 1], strict=True))
         iteration = state.iteration + done
@@ -237,7 +244,9 @@ class ADGM:
 
 # A penalty that sets itself: the first one from the costs, then residual balancing with the paper's increases as a
 # safeguard, earlier than the paper's because a balanced run settles sooner.
-AUTO: dict[str, Any] = {"rho0": "auto", "balance": 1.1, "warmup": 150, "patience": 30}
+AUTO: dict[str, Any] = {
+    "rho0": "auto", "balance": 1.1, "imbalance": 2.0, "warmup": 150, "patience": 30, "round_every": 10,
+}  # fmt: skip
 
 
 def block_sets(problem: Problem) -> tuple[Groups, Groups]:

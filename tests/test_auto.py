@@ -132,6 +132,13 @@ def test_balancing_ends_once_the_penalty_grew():
     assert (np.isclose(ratio[:first], 1.1) | np.isclose(ratio[:first], 1 / 1.1) | (ratio[:first] == 1.0)).all()
 
 
+def test_rounding_on_the_way_does_not_depend_on_how_often_one_looks():
+    problem = mixed((5, 6), order=2, seed=0)
+    often, once = (solve(problem, METHODS["adgm"].make(), every=every) for every in (7, 10_000))
+    assert often.energy == once.energy and often.iterations == once.iterations
+    assert often.energy <= solve(problem, ADGM(**{**AUTO, "round_every": 0})).energy
+
+
 def test_the_papers_scheme_stays_the_default_of_the_record():
     problem, _ = planted(order=2)
     assert ADGM().init(problem).rho == problem.n / 1000
