@@ -267,7 +267,7 @@ class Visit:
         frame = self.canvas.bounding_box()
         return frame["x"] + (left[0] + right[0]) / 2, frame["y"] + (left[1] + right[1]) / 2
 
-    def says(self, text: str):
+    def expect_says(self, text: str):
         self.page.get_by_text(text, exact=True).wait_for(timeout=8000)
 
     def press(self, name: str):
@@ -302,11 +302,11 @@ def test_hover_tells_click_isolates_and_a_click_beside_lets_go(visit):
     tip.wait_for()
     assert tip.text_content() == "0 to 0 <b>bold</b>"
     page.page.mouse.click(*page.middle(1, 2))
-    page.says("picked 1 (1, 2)")
+    page.expect_says("picked 1 (1, 2)")
     assert page.page.locator(".status").text_content() == "1 to 2"
     assert page.page.locator(".entry").all_inner_texts()[-2:] == ["+\n1\nsupports it", "−\n1\ncontradicts it"]
     page.page.mouse.click(*page.at(0, 380, 20))
-    page.says("picked None None")
+    page.expect_says("picked None None")
 
 
 @pytest.mark.browser
@@ -314,10 +314,10 @@ def test_images_and_script_are_fetched_once_and_updates_stay_small(visit):
     page = visit("view")
     assert len(page.fetched) == 3  # the script and two images
     page.page.mouse.click(*page.middle(0, 0))
-    page.says("picked 0 (0, 0)")
+    page.expect_says("picked 0 (0, 0)")
     page.received.clear()
     page.page.mouse.click(*page.middle(1, 2))
-    page.says("picked 1 (1, 2)")
+    page.expect_says("picked 1 (1, 2)")
     assert sum(page.received) < 10_000
     assert len(page.fetched) == 3
 
@@ -326,11 +326,11 @@ def test_images_and_script_are_fetched_once_and_updates_stay_small(visit):
 def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit):
     page = visit("edit")
     start = "left [[60, 60], [200, 150], [340, 240]]"
-    page.says(start)
+    page.expect_says(start)
     mouse, keyboard = page.page.mouse, page.page.keyboard
 
     mouse.click(*page.at(0, 100, 250))
-    page.says("left [[60, 60], [200, 150], [340, 240], [100, 250]]")
+    page.expect_says("left [[60, 60], [200, 150], [340, 240], [100, 250]]")
 
     page.sent.clear()
     mouse.move(*page.at(0, 60, 60))
@@ -340,28 +340,28 @@ def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit
     assert not page.sent  # a drag is one message, sent when the button is let go
     mouse.move(*page.at(0, 120, 40))
     mouse.up()
-    page.says("left [[120, 40], [200, 150], [340, 240], [100, 250]]")
+    page.expect_says("left [[120, 40], [200, 150], [340, 240], [100, 250]]")
 
     mouse.click(*page.at(1, 150, 150), button="right")
-    page.says("right [[60, 60], [240, 240]]")
+    page.expect_says("right [[60, 60], [240, 240]]")
     mouse.click(*page.at(0, 200, 150))
     keyboard.press("Delete")
-    page.says("left [[120, 40], [340, 240], [100, 250]]")
+    page.expect_says("left [[120, 40], [340, 240], [100, 250]]")
     page.press("Remove all points of the left image")
-    page.says("left []")
+    page.expect_says("left []")
 
     page.press("Undo (Ctrl+Z)")
-    page.says("left [[120, 40], [340, 240], [100, 250]]")
+    page.expect_says("left [[120, 40], [340, 240], [100, 250]]")
     for _ in range(4):
         page.press("Undo (Ctrl+Z)")
-    page.says(start)
-    page.says("right [[60, 60], [150, 150], [240, 240]]")
+    page.expect_says(start)
+    page.expect_says("right [[60, 60], [150, 150], [240, 240]]")
     assert page.page.get_by_role("button", name="Undo (Ctrl+Z)").is_disabled()
     page.canvas.focus()
     keyboard.press("Control+y")
-    page.says("left [[60, 60], [200, 150], [340, 240], [100, 250]]")
+    page.expect_says("left [[60, 60], [200, 150], [340, 240], [100, 250]]")
     page.page.get_by_role("button", name="again").click()
-    page.says("revision 11")
+    page.expect_says("revision 11")
     assert page.board("board => board.points[0].length") == 4
 
 
@@ -378,7 +378,7 @@ def test_wheel_zooms_at_the_pointer_drag_moves_and_the_view_can_be_reset(visit):
     page.page.mouse.move(home[0] + 50, home[1] + 20, steps=4)
     page.page.mouse.up()
     assert page.at(0, 200, 150) == pytest.approx((home[0] + 50, home[1] + 20), abs=1.0)
-    page.says("picked None None")
+    page.expect_says("picked None None")
     page.press("again")  # an update leaves the view alone
     page.page.wait_for_timeout(300)
     assert page.board("board => board.memory.zoom") > 1.8
@@ -396,23 +396,23 @@ def test_everything_can_be_done_with_the_keyboard(visit):
     while not page.board("board => board.canvas.matches(':focus')"):
         keyboard.press("Tab")
     keyboard.press("n")
-    page.says("picked 0 (0, 0)")
+    page.expect_says("picked 0 (0, 0)")
     keyboard.press("p")
-    page.says("picked 2 (2, 2)")
+    page.expect_says("picked 2 (2, 2)")
     keyboard.press("Escape")
-    page.says("picked None None")
+    page.expect_says("picked None None")
     page = visit("edit")
     keyboard = page.page.keyboard
     page.canvas.focus()
     keyboard.press("n")
     keyboard.press("ArrowRight")
-    page.says("left [[61, 60], [200, 150], [340, 240]]")
+    page.expect_says("left [[61, 60], [200, 150], [340, 240]]")
     keyboard.press("Shift+ArrowDown")
-    page.says("left [[61, 70], [200, 150], [340, 240]]")
+    page.expect_says("left [[61, 70], [200, 150], [340, 240]]")
     keyboard.press("Delete")
-    page.says("left [[200, 150], [340, 240]]")
+    page.expect_says("left [[200, 150], [340, 240]]")
     keyboard.press("Control+z")
-    page.says("left [[61, 70], [200, 150], [340, 240]]")
+    page.expect_says("left [[61, 70], [200, 150], [340, 240]]")
 
 
 @pytest.mark.browser
@@ -423,7 +423,7 @@ def test_narrow_pages_stack_the_images_without_overflow(visit):
     assert page.board("board => board.canvas.width") == pytest.approx(2 * page.canvas.bounding_box()["width"], abs=1)
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
     page.page.touchscreen.tap(*page.middle(0, 0))
-    page.says("picked 0 (0, 0)")
+    page.expect_says("picked 0 (0, 0)")
     x, y = page.at(0, 200, 150)
     touch = page.context.new_cdp_session(page.page)
     for kind, spread in (("touchStart", 20), ("touchMove", 30), ("touchMove", 60), ("touchEnd", None)):
@@ -431,7 +431,7 @@ def test_narrow_pages_stack_the_images_without_overflow(visit):
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
     assert page.board("board => board.memory.zoom") == pytest.approx(3, rel=0.05)
     assert page.at(0, 200, 150) == pytest.approx((x, y), abs=3)
-    page.says("picked 0 (0, 0)")  # a pinch picks nothing
+    page.expect_says("picked 0 (0, 0)")  # a pinch picks nothing
     page.page.set_viewport_size({"width": 1100, "height": 900})
     page.wait_until("board => !board.stacked")
 

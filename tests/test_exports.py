@@ -130,7 +130,7 @@ def test_npz_holds_everything_without_pickle(pair, solved, setup):
 # ---- a pair as one file ------------------------------------------------------------------------------------------
 
 
-def same(a: Pair, b: Pair) -> None:
+def assert_same(a: Pair, b: Pair) -> None:
     assert a.name == b.name and a.shape == b.shape
     for one, other in ((a.left, b.left), (a.right, b.right)):
         np.testing.assert_array_equal(one.points.xy, other.points.xy)  # to the last bit: runs must repeat
@@ -148,17 +148,17 @@ def same(a: Pair, b: Pair) -> None:
 def test_a_pair_comes_back_as_it_was(pair, setup):
     data = save_pair(pair, setup)
     opened = open_pair(data)
-    same(pair, opened.pair)
+    assert_same(pair, opened.pair)
     assert opened.setup == setup and data == save_pair(pair, setup)
     assert open_pair(save_pair(pair)).setup is None
-    same(replace(pair, truth=None), open_pair(save_pair(replace(pair, truth=None))).pair)
+    assert_same(replace(pair, truth=None), open_pair(save_pair(replace(pair, truth=None))).pair)
 
 
 @pytest.mark.parametrize("key", ["turntable", "warp", "random"])
 def test_pairs_of_data_sets_come_back(key):
     for images in (True, False):
         some = DATASETS[key].load(images=images)
-        same(some, open_pair(save_pair(some)).pair)
+        assert_same(some, open_pair(save_pair(some)).pair)
 
 
 def test_the_same_problem_comes_out_of_the_zip(pair):
@@ -170,7 +170,9 @@ def test_the_same_problem_comes_out_of_the_zip(pair):
 
 def test_pairs_without_points_come_back():
     empty = View(Image(np.zeros((4, 5, 3), np.uint8)), Keypoints(np.empty((0, 2))))
-    same(Pair(empty, empty, None, "nothing yet"), open_pair(save_pair(Pair(empty, empty, None, "nothing yet"))).pair)
+    assert_same(
+        Pair(empty, empty, None, "nothing yet"), open_pair(save_pair(Pair(empty, empty, None, "nothing yet"))).pair
+    )
 
 
 def rezipped(data: bytes, **changed: bytes | None) -> bytes:

@@ -21,6 +21,7 @@ from features.keypoints import Keypoints
 from features.pairs import Pair, View
 from features.stage import KINDS, Stage, kinds_of
 
+PNG = b"\x89PNG\r\n\x1a\n"
 SHAPES = [(0, 0), (1, 1), (1, 3), (2, 1), (5, 7)]
 
 
@@ -147,7 +148,7 @@ def test_any_name_is_text(name):
     pair = replace(points_only(3, 3, np.arange(3)), name=name)
     figure = figures.grid(pair, {name: (name, [[0, 0]])}, note=name)
     for one in (figures.matches(pair, [[0, 0]], caption=name), figure, figures.curves({}, title=name)):
-        ET.fromstring(figures.save(one, "svg"))
+        assert ET.fromstring(figures.save(one, "svg")).tag.endswith("svg")
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -157,10 +158,11 @@ def test_any_number_of_points_can_be_drawn(shape, known):
     truth = np.where(np.arange(n1) < n2, np.arange(n1), -1) if known else None
     pair = points_only(n1, n2, truth)
     some = [[i, i] for i in range(min(n1, n2))]
-    figures.save(figures.matches(pair, some, graph="delaunay", strength=np.ones(len(some))))
-    figures.save(figures.grid(pair, {"A": ("1/1 (2.0)", some), "B": ("0/1 (1.0)", [])}))
+    drawn = [figures.matches(pair, some, graph="delaunay", strength=np.ones(len(some)))]
+    drawn.append(figures.grid(pair, {"A": ("1/1 (2.0)", some), "B": ("0/1 (1.0)", [])}))
     if min(shape):
-        figures.save(figures.assignment(np.eye(n1, n2), some, truth))
+        drawn.append(figures.assignment(np.eye(n1, n2), some, truth))
+    assert all(figures.save(one).startswith(PNG) for one in drawn)
 
 
 def test_curves_mark_every_increase_of_rho():
@@ -182,7 +184,7 @@ def test_curves_mark_every_increase_of_rho():
     "history", [{}, {"residual": [1.0]}, {"energy": [2.0, 1.0]}, {"rho": [1.0]}, {"residual": [0]}]
 )
 def test_curves_draw_what_there_is(history):
-    figures.save(figures.curves(history))
+    assert figures.save(figures.curves(history)).startswith(PNG)
 
 
 def test_sorting_puts_the_truth_on_the_diagonal():

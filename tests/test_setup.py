@@ -142,7 +142,7 @@ def test_no_link_gets_past_the_checks(given):
         setup = Setup.from_dict(given)
     except ValueError:
         return
-    compile(setup.as_python(), "run.py", "exec")
+    assert compile(setup.as_python(), "run.py", "exec").co_filename == "run.py"
 
 
 @pytest.mark.parametrize("key", METHODS)
