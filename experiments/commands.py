@@ -153,7 +153,7 @@ def interrupted(number: int, frame: FrameType | None) -> None:
 
 def end_with_parent() -> None:
     """Whoever started this holds the other end of its input; when that closes, nobody waits for the rows any more."""
-    while sys.stdin.buffer.read(1):
+    while os.read(0, 1):  # not sys.stdin, whose lock would be held when this process ends by itself
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 

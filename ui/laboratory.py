@@ -6,6 +6,7 @@ The page never waits for it: it reads the store. Whoever starts the same experim
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ WORKERS = max(1, min(2, os.cpu_count() or 1))  # a server has other visitors too
 MEMORY = 2  # GB per worker
 PATIENCE = float(os.environ.get("ADGM_PATIENCE", 120))  # seconds without a sign of the page
 MOST_STORES = 60
+INTERRUPTED = 130  # what a command that was stopped on demand returns
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +120,19 @@ class Laboratory:
                     gone = monotonic() - self._seen > PATIENCE
                 if gone:
                     self._end(running)
-        if running.process.returncode > 0 and running.process.returncode != 130:  # 130: stopped on demand
-            said = running.path.with_suffix(".log").read_text(encoding="utf-8", errors="replace").strip()
-            self.complaint = said.splitlines()[-1] if said else "The experiment ended without a word."
+        self.complaint = said_at_the_end(running)
         self._forget(running)
+
+
+def said_at_the_end(running: Running) -> str:
+    """Why a process failed, in a sentence; empty if it finished or was stopped on demand."""
+    code = running.process.returncode
+    if code in (0, INTERRUPTED, -signal.SIGTERM):
+        return ""
+    if code < 0:
+        return f"The experiment was ended by signal {-code}; its rows are safe, and Resume goes on."
+    said = running.path.with_suffix(".log").read_text(encoding="utf-8", errors="replace").strip()
+    return said.splitlines()[-1] if said else "The experiment ended without a word."
 
 
 def forget_old(folder: Path) -> None:

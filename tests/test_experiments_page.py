@@ -1,0 +1,197 @@
+"""The Experiments page without a browser: choices, refusals, results behind a point, and the one process per server."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from experiments import engine, store, summary, toml_file
+from experiments.builtin import EXPERIMENTS
+from experiments.declared import Experiment, Panel
+from features.setup import Setup
+from ui import experiments as page
+from ui import laboratory
+from ui.experiment_charts import curves, picked
+from ui.laboratory import Laboratory, Running, store_path
+
+TINY = Experiment(
+    "tiny",
+    "Tiny",
+    (
+        Panel("noise", "random", "B", "drawn", "dataset.noise", (0.0, 30.0), count=3, dataset_params={"inliers": 6}),
+        Panel("start", "random", "B", "drawn", "method.start", ("uniform", "zeros"), count=3,
+              dataset_params={"inliers": 6}),
+        Panel("all", "random", "C", "drawn", count=2, dataset_params={"inliers": 5}),
+    ),
+    ("adgm1", "adgm2"),
+)  # fmt: skip
+LONG = Experiment("long", "Long", (Panel("p", "random", "B", "drawn", count=4000, dataset_params={"inliers": 12}),),
+                  ("adgm1",))  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> page.Results:
+    path = tmp_path_factory.mktemp("page") / "tiny.jsonl"
+    engine.run(TINY, path)
+    content = store.read(path)
+    experiment = summary.declared(content)
+    return page.Results(content, experiment, summary.enriched(content, experiment))
+
+
+def opened(**state) -> AppTest:
+    test = AppTest.from_string("from ui import experiments\nexperiments.show()", default_timeout=60)
+    for name, value in state.items():
+        test.session_state[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def texts(test: AppTest) -> str:
+    kinds = (test.caption, test.markdown, test.info, test.warning, test.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+# ---- choices -----------------------------------------------------------------------------------------------------
+
+
+def test_the_size_and_the_time_are_told_before_anything_runs():
+    test = opened(**{"experiment before": "synthetic", "results view": page.RUN_VIEW})
+    assert test.selectbox(key="experiment").options == [*(one.title for one in EXPERIMENTS.values()), page.OWN]
+    test.multiselect(key="methods of synthetic").set_value(["adgm1"]).run()
+    test.number_input(key="sample").set_value(3).run()
+    units = EXPERIMENTS["synthetic"].with_methods(("adgm1",)).size(3)
+    assert f"{units} units, {units} still to run: about" in texts(test)
+    assert not test.button(key="run experiment").disabled
+    assert test.button(key="stop experiment").disabled
+
+
+def test_an_uploaded_file_is_an_experiment_or_refused_with_its_line():
+    test = opened(**{"experiment before": page.OWN})
+    assert test.code[0].value.strip() == toml_file.EXAMPLE.strip()
+    wrong = toml_file.EXAMPLE.replace('"rrwm"', '"rrmw"').encode()
+    test.file_uploader(key="experiment file").upload("mine.toml", wrong, "application/toml").run()
+    assert "mine.toml, line 3: methods has 'rrmw'" in test.error[0].value
+    fine = toml_file.EXAMPLE[: toml_file.EXAMPLE.index("[[panel]]")] + '[[panel]]\ntitle = "<b>x</b>"\n'
+    fine += 'dataset = "random"\nmodel = "B"\n'
+    test.file_uploader(key="experiment file").upload("mine.toml", fine.encode(), "application/toml").run()
+    assert not test.error and not test.exception
+    assert "6 units, 6 still to run" in texts(test)  # three methods on two pairs
+
+
+def test_a_second_visitor_is_told_who_has_the_server(monkeypatch, tmp_path):
+    class Elsewhere(Laboratory):
+        @property
+        def running(self):
+            return Running(TINY, 1, "somebody else", tmp_path / "rows.jsonl", None)
+
+    monkeypatch.setattr(page, "laboratory", Elsewhere)
+    test = opened(**{"experiment before": "synthetic", "results view": page.RUN_VIEW})
+    assert "Another visitor is running an experiment on this server (Tiny)" in texts(test)
+    assert test.button(key="run experiment").disabled and test.button(key="stop experiment").disabled
+
+
+# ---- results -----------------------------------------------------------------------------------------------------
+
+
+def test_results_are_shown_and_the_pairs_behind_a_point_come_worst_first(results, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "tiny", results.experiment)
+    shipped = Path(store_path(TINY)).parent / "shipped"
+    store.pack(results.content, shipped / "tiny.jsonl.gz")
+    monkeypatch.setattr(page, "SHIPPED", shipped)
+    test = opened(**{"experiment before": "tiny"})
+    test.selectbox(key="measure of tiny").set_value("accuracy").run()
+    test.selectbox(key="setting noise").set_value(30.0).run()
+    lines = [one.value for one in test.markdown if one.value.startswith("Random points")]
+    right = [int(line.partition(": ")[2].partition("/")[0]) for line in lines]
+    assert len(right) == 3 and right == sorted(right)
+    test.selectbox(key="panel of tiny").set_value("all").run()
+    assert not test.exception
+    assert sum(one.value.startswith("Random points") for one in test.markdown) == 2
+
+
+def test_every_row_leads_back_to_the_run_that_made_it(results):
+    made = {unit.key: unit.setup for unit in TINY.units()}
+    for row in results.rows:
+        assert page.setup_of(TINY.panel(row["panel"]), row) == made[row["key"]]
+        assert isinstance(made[row["key"]], Setup)
+
+
+def test_a_click_names_the_point_that_was_drawn_there(results):
+    means = summary.points(results.rows, "accuracy")
+    for panel in TINY.panels:
+        spec = curves(panel, TINY.methods, "accuracy", means)
+        json.dumps(spec, allow_nan=False)
+        for index, series in enumerate(spec["series"]):
+            for at, (_, mean) in enumerate(series["data"]):
+                place = picked(panel, TINY.methods, means, [{"series_index": index, "data_indices": [at]}])
+                assert place is not None and place[2] == TINY.methods[index]
+                assert means[place].mean == pytest.approx(mean, rel=1e-4)
+    assert picked(TINY.panels[0], TINY.methods, means, []) is None
+    assert picked(TINY.panels[0], TINY.methods, means, [{"series_index": 9, "data_indices": [0]}]) is None
+
+
+# ---- the laboratory ----------------------------------------------------------------------------------------------
+
+
+def wait_for(condition, seconds: float = 90.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "not in time"
+        time.sleep(0.05)
+
+
+def test_one_experiment_at_a_time_which_its_owner_may_stop_and_anyone_goes_on_with():
+    lab, path = Laboratory(), store_path(LONG)
+    lab.start(LONG, 3000, "ann")
+    try:
+        with pytest.raises(ValueError, match=r"Another experiment is running on this server \(Long\)"):
+            lab.start(TINY, 1, "bob")
+        lab.stop("bob")
+        assert lab.running is not None
+        wait_for(lambda: len(store.read(path).rows) > 5)
+    finally:
+        lab.stop("ann")
+    assert lab.running is None and lab.complaint == ""
+    before = store.read(path).rows
+    assert 5 < len(before) < 3000
+    outcome = engine.run(LONG, path, sample=len(before) + 20, watch=lambda progress: True)
+    assert outcome.new == 1 and before.items() <= store.read(path).rows.items()
+
+
+def test_an_abandoned_experiment_ends_and_a_failed_one_says_why(monkeypatch):
+    monkeypatch.setattr(laboratory, "PATIENCE", 0.3)
+    lab = Laboratory()
+    lab.start(LONG, 3000, "ann")
+    process = lab.running.process
+    wait_for(lambda: lab.running is None)
+    assert process.poll() is not None
+    monkeypatch.setattr(laboratory, "PATIENCE", 100.0)
+    store_path(TINY).write_bytes(store.encoded({"kind": "run", "experiment": {"name": "other"}}))
+    lab.start(TINY, 1, "ann")
+    wait_for(lambda: lab.running is None and lab.complaint)
+    assert "holds rows of other, not of tiny" in lab.complaint
+
+
+def test_stores_follow_the_declaration_and_not_the_methods():
+    assert store_path(TINY) == store_path(TINY.with_methods(("adgm1",)))
+    other = Experiment("tiny", "Tiny", TINY.panels[:1], TINY.methods)
+    assert store_path(other) != store_path(TINY)
+
+
+def test_old_stores_are_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setattr(laboratory, "MOST_STORES", 2)
+    for number in range(4):
+        for ending in (".jsonl", ".json", ".log"):
+            (tmp_path / f"{number}{ending}").touch()
+        laboratory.os.utime(tmp_path / f"{number}.jsonl", (number, number))
+    laboratory.forget_old(tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == ["2.jsonl", "3.jsonl"]
+    assert len(list(tmp_path.iterdir())) == 6
