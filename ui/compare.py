@@ -10,6 +10,7 @@ import streamlit as st
 from adgm import METHODS, Problem
 from features import comparison, figures
 from features.models import MODELS
+from features.models.base import Sense
 from features.pairs import Pair
 from features.score import BETTER, WORD, number, ratio
 from features.setup import PAIR_FILE
@@ -230,7 +231,7 @@ def status(compared: Compared, progress: Progress) -> None:
 def table(compared: Compared, progress: Progress) -> None:
     """A row for each method; a click opens it."""
     sense, rows = compared.series.sense, progress.rows
-    records = list(table_records(compared.series, rows))
+    records = list(table_records(sense, rows))
     word = WORD[sense].capitalize()
     number_column, help = st.column_config.NumberColumn, BETTER[sense]
     st.dataframe(
@@ -260,7 +261,7 @@ def table_key(compared: Compared) -> str:
     return f"table {compared.number}"
 
 
-def table_records(series: Series, rows: Sequence[comparison.Row]) -> Iterable[dict[str, Any]]:
+def table_records(sense: Sense, rows: Sequence[comparison.Row]) -> Iterable[dict[str, Any]]:
     """The rows as the page shows them; a method that failed has its reason and no numbers."""
     lowest = comparison.best_energy(rows)
     known = any(row.metrics is not None and row.metrics.possible is not None for row in rows)
@@ -274,7 +275,7 @@ def table_records(series: Series, rows: Sequence[comparison.Row]) -> Iterable[di
             record["Accuracy"] = None if m is None else m.accuracy
         else:
             record["Matched"] = None if m is None else m.matched
-        record[WORD[series.sense].capitalize()] = None if m is None else m.score
+        record[WORD[sense].capitalize()] = None if m is None else m.score
         if known:
             record["/ truth"] = None if m is None else m.ratio
         record["/ best"] = None if m is None else ratio(m.energy, lowest)

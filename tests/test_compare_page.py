@@ -1,0 +1,274 @@
+"""The Compare page: the worker behind it against the plain loop, its limits, and the page itself (AppTest)."""
+
+import csv
+import io
+import json
+import shlex
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from adgm import METHODS, State
+from adgm.methods import ANY_ORDER, Entry
+from experiments import rivals
+from features import comparison
+from features.__main__ import described, parser
+from features.setup import Setup
+from ui import series as module
+from ui.compare import table_records
+from ui.job import JobPool
+from ui.series import Series
+
+SMALL = Setup("random", {"inliers": 6, "outliers": 1}, "B")
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A method that takes its time, or fails; it matches nothing in particular."""
+
+    pause: float = 0.02
+    fault: str = ""
+    seed: int = 0
+
+    def init(self, problem):
+        if self.fault:
+            raise {"refused": ValueError("this one wants another problem"), "broken": RuntimeError("oh")}[self.fault]
+        return State(iteration=0, x=np.full(problem.n, 1 / problem.shape[1]))
+
+    def step(self, problem, state, n=1):
+        time.sleep(self.pause * n)
+        return State(iteration=state.iteration + n, x=state.x)
+
+    def done(self, state):
+        return False
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Two methods that never end by themselves, and two that fail."""
+    for key, options in (("slow", {}), ("refused", {"fault": "refused"}), ("broken", {"fault": "broken"})):
+        monkeypatch.setitem(
+            METHODS, key, Entry(key, lambda options=options, **more: Slow(**options, **more), ANY_ORDER, "")
+        )
+        monkeypatch.setitem(comparison.LABELS, key, key)
+    monkeypatch.setattr(module, "load", lambda setup: None)
+
+
+def setups(*methods: str, setup: Setup = SMALL) -> list[Setup]:
+    return [Setup(setup.dataset, setup.dataset_params, setup.model, setup.model_params, key) for key in methods]
+
+
+def begin(*methods: str, setup: Setup = SMALL, **options) -> Series:
+    pair = setup.pair()
+    return Series(pair, setup.problem(pair), setups(*methods, setup=setup), **options).start()
+
+
+def test_the_worker_comes_to_what_the_plain_loop_comes_to():
+    pair, problem = SMALL.pair(), SMALL.problem()
+    methods = comparison.fitting(problem)
+    end = begin(*methods, reference=True).wait(60)
+    plain = list(comparison.compare(SMALL, pair, problem))
+    assert end.status == "finished" and end.parts == end.total == len(methods) + 1
+    assert [row.key for row in end.rows] == [row.key for row in plain] == [*methods, comparison.RANSAC]
+    for mine, theirs in zip(end.rows, plain, strict=True):
+        assert mine.metrics == theirs.metrics and mine.result.status == theirs.result.status
+        np.testing.assert_array_equal(mine.pairs, theirs.pairs)
+
+
+def test_a_curve_never_falls_and_ends_with_the_result():
+    for entrant in begin("adgm1", "rrwm", "sm").wait(60).entrants:
+        seconds, scores = np.array(entrant.curve).T
+        assert (np.diff(seconds) >= 0).all() and (np.diff(scores) >= 0).all() and (seconds > 0).all()
+        assert scores[-1] == entrant.row.metrics.score
+        assert seconds[-1] == entrant.row.result.seconds
+        assert entrant.picture.startswith(b"\x89PNG")
+
+
+def test_gaps_are_told_with_and_without_dd_and_never_without_a_bound():
+    alone = begin("adgm1", "sm").wait(60)
+    beside = begin("adgm1", "sm", "dd").wait(60)
+    for end in (alone, beside):
+        assert np.isfinite(end.lower) and all(row.gap >= 0 for row in end.rows)
+        assert all(row.metrics.energy >= end.lower - 1e-9 for row in end.rows)
+    assert beside.rows[2].gap == 0.0  # seven points: DD proves its matching
+    np.testing.assert_allclose(alone.lower, beside.lower, rtol=1e-6)
+    assert all(row.gap is None for row in begin("adgm1", bounded=False).wait(60).rows)
+    third = begin("adgm1", setup=Setup("random", {"inliers": 6, "outliers": 0}, "third")).wait(60)
+    assert third.bound_note and third.rows[0].gap is None
+
+
+def test_a_method_that_fails_is_a_row_with_its_reason(slow):
+    end = begin("refused", "adgm1", "broken", bounded=False).wait(30)
+    assert end.status == "finished"
+    refused, fine, broken = end.rows
+    assert refused.refusal == "this one wants another problem" and "oh" in broken.refusal
+    assert fine.metrics is not None
+    records = list(table_records("similarity", end.rows))
+    assert [record["Status"] for record in records] == [refused.refusal, fine.result.status, broken.refusal]
+    assert records[0]["Score"] is None
+
+
+def test_a_method_beyond_its_time_shows_what_it_had(slow):
+    end = begin("slow", "sm", time_limit=0.2, bounded=False).wait(30)
+    assert end.rows[0].result.status == "time limit"
+    assert end.status == "finished" and end.rows[0].metrics.matched > 0
+
+
+def test_stop_keeps_what_there_is_and_leaves_out_the_rest(slow):
+    series = begin("sm", "slow", "adgm1")
+    ends = time.monotonic() + 20
+    while len(series.progress().rows) < 1 or series.progress().current != "slow":
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+    series.stop()
+    end = series.wait(10)
+    assert end.status == "stopped" and "adgm1" not in [row.key for row in end.rows]
+    assert end.rows[0].key == "sm" and not end.active
+
+
+def test_nobody_watching_ends_it(slow):
+    end = begin("slow", "slow", patience=0.3).wait(20)
+    assert end.status == "abandoned" and len(end.rows) < 2
+
+
+def test_it_waits_for_a_place_and_gives_it_back(slow):
+    pool = JobPool(running=1, waiting=3)
+    first = begin("slow", pool=pool, bounded=False)
+    second = begin("sm", pool=pool, bounded=False)
+    time.sleep(0.5)
+    assert not second.progress().rows
+    first.stop()
+    assert second.wait(20).status == "finished" and not pool.computing and not pool.queue
+
+
+def test_a_full_queue_is_a_sentence(slow):
+    pool = JobPool(running=1, waiting=0)
+    with pytest.raises(ValueError, match="already waiting"):
+        begin("slow", pool=pool)
+
+
+def test_nothing_to_compare_is_a_sentence():
+    with pytest.raises(ValueError, match="tick at least one"):
+        begin()
+
+
+# ---- the same on the command line ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("setup", "options"),
+    [
+        (SMALL, {}),
+        (Setup("turntable", {"landmarks": "seen in both views"}, "C", {"eta": 0.7}), {"adgm1": {"rho0": 0.25}}),
+        (Setup("random", {}, "third", {"rows": "at_most_one"}), {"tm": {"max_iter": 7}}),
+    ],
+)
+def test_the_command_line_says_the_same(setup, options):
+    words = shlex.split(comparison.as_command(setup, ["adgm1", "tm", "ransac"], options, 2.5))
+    assert words[:4] == ["python", "-m", "features", "compare"]
+    asked = parser().parse_args(words[3:])
+    assert asked.methods == "adgm1,tm,ransac" and asked.time_limit == 2.5
+    given = [f"{key}.{name}={value}" for key, values in options.items() for name, value in values.items()]
+    assert asked.option == given
+    asked.method, asked.option = None, []
+    read, _ = described(asked)
+    assert (read.dataset, read.dataset_params) == (setup.dataset, setup.dataset_params)
+    assert (read.model, read.model_params) == (setup.model, setup.model_params)
+
+
+# ---- the page ----------------------------------------------------------------------------------------------------
+
+
+def page() -> None:
+    from ui import compare
+
+    compare.show()
+
+
+@pytest.fixture
+def app():
+    at = AppTest.from_function(page, default_timeout=60)
+    at.query_params["data"] = "random"
+    at.query_params["data.inliers"] = "6"
+    at.query_params["model"] = "B"
+    at.run()
+    assert not at.exception
+    return at
+
+
+def compared(at: AppTest) -> AppTest:
+    at.button(key="compare").click().run()
+    assert not at.exception
+    at.session_state["compared"].series.wait(60)
+    return at.run()
+
+
+def test_all_that_fit_are_ticked_and_the_others_say_why(app):
+    problem = Setup("random", {"inliers": 6}, "B").problem()
+    ticked = app.button_group[0].value
+    assert ticked == [*comparison.fitting(problem), comparison.RANSAC]
+    said = "\n".join(one.value for one in app.markdown)
+    for entry in METHODS.values():
+        assert (entry.refusal(problem) in said) if entry.refusal(problem) else (entry.label not in said)
+
+
+def test_the_page_shows_every_method_and_offers_every_export(app):
+    at = compared(app)
+    assert not at.exception and not at.error
+    frame = at.dataframe[0].value
+    series = at.session_state["compared"].series
+    assert len(frame) == len(series.keys)
+    assert {"Method", "Correct", "Accuracy", "Score", "/ truth", "/ best", "Gap", "Iterations", "Seconds"} <= {*frame}
+    assert frame["/ best"].max() == 1.0 and frame["Gap"].min() == 0.0
+    assert any("All done" in one.value for one in at.markdown)
+    assert "python -m features compare --dataset random" in at.code[0].value
+    rows = series.progress().rows
+    table = list(csv.DictReader(io.StringIO(comparison.table_csv(rows).decode())))
+    assert [row["method"] for row in table] == [row.label for row in rows]
+    assert [float(row["gap"]) for row in table] == [row.gap for row in rows]
+    assert json.loads(comparison.matchings_json(series.pair, rows))["methods"][0]["gap"] == rows[0].gap
+
+
+def test_unticked_methods_do_not_run_and_stay_unticked(app):
+    app.button_group[0].set_value(["adgm1", "sm"]).run()
+    at = compared(app)
+    assert [row.key for row in at.session_state["compared"].series.progress().rows] == ["adgm1", "sm"]
+    at.session_state["model"] = "C"
+    at.run()
+    assert at.button_group[0].value == ["adgm1", "sm"]
+    assert any("model has changed" in one.value for one in at.info)
+
+
+def test_another_pair_hides_the_comparison(app):
+    app.button_group[0].set_value(["sm"]).run()
+    at = compared(app)
+    at.session_state["random-inliers"] = 7
+    at.run()
+    assert any("Another pair" in one.value for one in at.info) and not at.dataframe
+
+
+# ---- the recorded run --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.data
+def test_the_recorded_run_is_fixed_and_tells_who_wins(data_dir):
+    group = rivals.Group("House 10v30, B", "house", "B", (20, 50), 10)
+    rows, again = (rivals.run(2, groups=[group], methods=["adgm1", "sm"]) for _ in range(2))
+    assert [(r.pair, r.method, r.objective) for r in rows] == [(r.pair, r.method, r.objective) for r in again]
+    assert [row.method for row in rows] == [rivals.TRUTH, "adgm1", "sm"] * 2
+    for k in (0, 3):
+        assert max(row.ratio for row in rows[k : k + 3]) == 1.0
+    table = rivals.table(rows)
+    assert "House 10v30, B" in table and "| SM |" in table and "**" in table
+    assert len(list(csv.DictReader(io.StringIO(rivals.to_csv(rows))))) == 6
+
+
+def test_the_worker_is_the_only_thread_that_is_left_and_it_ends():
+    before = threading.active_count()
+    series = begin("sm")
+    series.wait(30)
+    assert threading.active_count() <= before
