@@ -93,13 +93,18 @@ def _buttons(run: Run, snapshot: Snapshot) -> None:
         else:
             st.button("Pause", icon=":material/pause:", on_click=job.pause)
         st.button("Step", icon=":material/skip_next:", on_click=job.step, help="One iteration, then pause")
-        st.button("Stop solver", icon=":material/stop:", on_click=job.stop)
+        st.button("Stop solver", icon=":material/stop:", on_click=_stop, args=(run,))
         frame = snapshot.frame
         if frame is not None and isfinite(frame.rho):
             with st.popover(f"ρ = {frame.rho:.4g}", icon=":material/speed:", help="Change the penalty now"):
                 st.caption("The run goes on with this ρ; the schedule's patience starts anew.")
                 for label, factor in (("÷ 10", 0.1), ("÷ 2", 0.5), ("× 2", 2.0), ("× 10", 10.0)):
                     st.button(label, key=f"rho {label}", on_click=_change_rho, args=(run, factor), width="stretch")
+
+
+def _stop(run: Run) -> None:
+    run.job.stop()
+    run.job.wait(0.3)  # it mostly ends at once, and this very update can show what came of it
 
 
 def _change_rho(run: Run, factor: float) -> None:

@@ -13,7 +13,7 @@ INTRODUCTION = (
     "penalty ρ are drawn live. Everything can be changed in the sidebar."
 )
 # Slowed down by default: a run often takes a few hundredths of a second, and a newcomer should see it move.
-PACES = {"50 iterations/s": 50.0, "10 iterations/s": 10.0, "200 iterations/s": 200.0, "full speed": None}
+PACES = {"25 iterations/s": 25.0, "10 iterations/s": 10.0, "100 iterations/s": 100.0, "full speed": None}
 DEFAULT_PACE = next(iter(PACES))
 
 

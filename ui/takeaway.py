@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
@@ -70,6 +70,7 @@ def share_link(chosen: Chosen) -> None:
         st.caption("A link cannot carry points that were uploaded or edited: send the pair as a ZIP instead.")
         return
     page = (st.context.url or "").partition("?")[0]
+    page += "" if urlsplit(page).path else "/"
     st.code(f"{page}?{urlencode(chosen.address | {'run': '1'})}", language=None, wrap_lines=True)
     st.caption("Opens this data set with these points, model, solver and seed, and starts the run.")
 

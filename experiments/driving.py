@@ -1,0 +1,204 @@
+"""The app in a real browser: start its server, open its page, press its buttons. For measuring, pictures and tests."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PATIENCE = float(
+    os.environ.get("ADGM_BROWSER_PATIENCE", 60)
+)  # seconds until a browser or a server that does not answer counts as broken
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+SWITCHES = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking"]
+# The server in a process that writes down how many of its threads run a solver when it gets a signal.
+SERVER = """
+import pathlib, signal, sys, threading
+answer = pathlib.Path(sys.argv.pop(1))
+count = lambda *_: answer.write_text(str(sum(thread.name == "solver" for thread in threading.enumerate())) + ".")
+signal.signal(signal.SIGUSR1, count)
+from streamlit.web.cli import main
+main()
+"""
+ENDED = re.compile("Converged|Stopped at|^Stopped|Ended|Failed")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server of the app, with its log and the file for its answers."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    answer: Path
+
+    def written(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def solvers(self) -> int:
+        """How many threads run a solver now."""
+        self.answer.unlink(missing_ok=True)
+        self.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: self.answer.exists() and self.answer.read_text(encoding="utf-8").endswith("."), 10)
+        return int(self.answer.read_text(encoding="utf-8")[:-1])
+
+    def memory(self) -> float:
+        """Megabytes it holds."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text(encoding="utf-8").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextlib.contextmanager
+def serving(**environment: str | None) -> Iterator[Server]:
+    """The app on a free port, with these variables set (None: not set), until the block ends."""
+    with socket.socket() as probe, tempfile.TemporaryDirectory() as folder:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        log, answer = Path(folder, "log"), Path(folder, "answer")
+        settings = {**os.environ, **environment}
+        words = [sys.executable, "-c", SERVER, str(answer), "run", str(ROOT / "app.py"), "--server.headless=true"]
+        words += [f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none"]
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                words, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
+                env={name: value for name, value in settings.items() if value is not None},
+            )  # fmt: skip
+        server = Server(f"http://127.0.0.1:{port}", process, log, answer)
+        try:
+            wait_until(lambda: answers(server), PATIENCE)
+            yield server
+        finally:
+            if process.poll() is not None:
+                print(f"the server had ended with {process.poll()}:\n{server.written()}", file=sys.stderr)
+            process.terminate()
+            process.wait(10)
+
+
+def answers(server: Server) -> bool:
+    if server.process.poll() is not None:
+        raise RuntimeError(f"the server ended at once:\n{server.written()}")
+    with contextlib.suppress(OSError):
+        return bool(urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=2).status == 200)
+    return False
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless browser."""
+    from playwright.sync_api import sync_playwright
+
+    executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=executable, args=SWITCHES)
+        yield browser
+        browser.close()
+
+
+def wait_until(condition: Callable[[], object], seconds: float, pause: Callable[[float], object] = time.sleep) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not within {seconds:g} s")
+        pause(0.05)
+
+
+class Visit:
+    """One visitor of the app: the page, what the browser received, and what went wrong in it."""
+
+    def __init__(self, context: Any, url: str) -> None:
+        """A new page of a browser's context (the browser itself: a context of its own)."""
+        self.page = context.new_page()
+        self.page.set_default_timeout(1000 * PATIENCE)
+        self.received: list[bytes] = []
+        self.errors: list[str] = []
+        self.page.on("console", self._listen)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._receive))
+        self.main = self.page.get_by_test_id("stMain")
+        self.side = self.page.get_by_test_id("stSidebar")
+        self.page.goto(url)
+
+    def _listen(self, message: Any) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def _receive(self, payload: bytes | str) -> None:
+        self.received.append(payload if isinstance(payload, bytes) else payload.encode())
+
+    def close(self) -> None:
+        self.page.close()
+
+    def wait_until(self, condition: Callable[[], object], seconds: float = PATIENCE) -> None:
+        wait_until(condition, seconds, lambda pause: self.page.wait_for_timeout(1000 * pause))
+
+    # ------------------------------------------------------------------ buttons and words
+
+    def ready(self) -> None:
+        """The page stands, with both images."""
+        self.main.get_by_role("button", name="Start", exact=True).wait_for()
+        self.page.locator("canvas[aria-roledescription]").wait_for()
+        self.wait_until(lambda: self.board("board => board.images.every(image => !image || image.pixels)"))
+
+    def press(self, name: str) -> None:
+        self.main.get_by_role("button", name=name, exact=True).click()
+
+    def choose(self, label: str, option: str) -> None:
+        """Another option of a select box, whose name may go on with its present value."""
+        box = self.page.get_by_role("combobox", name=re.compile(f"{re.escape(label)}$"))
+        box.click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+        self.settled()
+
+    def says(self, text: str | re.Pattern[str]) -> Any:
+        found = self.page.get_by_text(text).first
+        found.wait_for()
+        return found
+
+    def settled(self) -> None:
+        """The server has answered the last click."""
+        self.page.wait_for_timeout(100)
+        self.page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+
+    def status(self) -> str:
+        return str(self.main.get_by_text(re.compile(r"· iteration [\d,]+ ·")).first.inner_text())
+
+    def iteration(self) -> int:
+        found = re.search(r"iteration ([\d,]+)", self.status())
+        return int(found[1].replace(",", "")) if found else -1
+
+    def finish(self) -> None:
+        """The run has ended, and the page shows what came of it."""
+        self.main.get_by_text(ENDED).first.wait_for()
+        self.main.get_by_text("Take it away").wait_for()
+        self.wait_until(lambda: self.board("board => board.data.lines.text.every((text) => text.includes('share'))"))
+
+    # ------------------------------------------------------------------ the canvas
+
+    def board(self, script: str, argument: Any = None) -> Any:
+        """What a JavaScript function of the canvas' board returns."""
+        call = f"(root, argument) => root.board && ({script})(root.board, argument)"
+        return self.page.locator(".pair-canvas").evaluate(call, argument)
+
+    def lines(self) -> list[list[int]]:
+        found: list[list[int]] = self.board("board => board.lines.map((line) => [line.i, line.j])")
+        return found
+
+    def at(self, side: int, x: float, y: float) -> tuple[float, float]:
+        """Where a pixel of an image is on the page."""
+        canvas = self.page.locator("canvas[aria-roledescription]")
+        canvas.scroll_into_view_if_needed()
+        frame = canvas.bounding_box()
+        dx, dy = self.board("(board, [side, point]) => board.toScreen(side, point)", [side, [x, y]])
+        return frame["x"] + dx, frame["y"] + dy
