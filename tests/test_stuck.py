@@ -1,0 +1,57 @@
+"""The experiment on getting stuck: what it may look at, what it remembers, what it says."""
+
+import numpy as np
+import pytest
+
+from experiments.stuck import GROUPS, Group, Row, chosen, read_best, run, table, write_best
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=str)
+def test_reported_pairs_were_never_tuned_on(group):
+    reported = chosen(group, 40)
+    assert len(reported) == len({tuple(options.items()) for options in reported}) > 0
+    if group.dataset in ("house", "cars"):
+        tuned = chosen(group, 40, tuning=True)
+        name = "left" if group.frames else "number"
+        assert all(options[name] % 2 == 0 for options in reported)
+        assert all(options[name] % 2 == 1 for options in tuned)
+    else:
+        with pytest.raises(ValueError, match="nothing is tuned on"):
+            chosen(group, 40, tuning=True)
+
+
+def test_frames_are_spread_over_the_gaps():
+    gaps = [options["right"] - options["left"] for options in chosen(Group("hotel", "B", 20), 40)]
+    assert set(gaps) == set(range(10, 101, 10))
+    assert max(np.bincount(gaps)) <= 5
+
+
+def test_the_best_known_energy_can_only_improve(tmp_path):
+    store = tmp_path / "results" / "best.csv"
+    assert read_best(store) == {}
+    write_best(store, {("g", "a"): -1.0, ("g", "b"): 2.5})
+    write_best(store, {("g", "a"): -0.5, ("g", "b"): 2.0, ("h", "c"): 0.1})
+    assert read_best(store) == {("g", "a"): -1.0, ("g", "b"): 2.0, ("h", "c"): 0.1}
+    assert [path.name for path in store.parent.iterdir()] == ["best.csv"]
+
+
+def row(method: str, energy: float, pair: str = "a") -> Row:
+    return Row("House B 10 vs 30", pair, method, energy, -10.0, -9.0, 50, 0.1, 1.0)
+
+
+def test_the_table_says_what_was_reached_and_what_was_not():
+    rows = [row("adgm+", -10.0), row("auto", -9.5), row("1 n/1000", -10.0), row("adgm+", -8.0, "b")]
+    rows += [row(name, -8.0) for name in ("3 n/1000", "10 n/1000", "30 n/1000", "100 n/1000")]
+    text = table(rows)
+    assert "| House B 10 vs 30 | 2 | 50% (50) | 0% (50) | 100% (50) |" in text
+    assert "below 99 %: House B 10 vs 30 (50%)" in text
+    assert "The true matching beats it 1 times." in text
+
+
+@pytest.mark.data
+def test_a_small_run_on_real_data(data_dir, tmp_path):
+    store = tmp_path / "best.csv"
+    rows = run([Group("house", "B", 10), Group("cars", "C", 0)], 1, restarts=2, store=store)
+    assert len(rows) == 14 and len(read_best(store)) == 2
+    assert all(np.isfinite(each.best) and each.energy >= each.best - 1e-9 for each in rows)
+    assert all(each.reached for each in rows if each.method == "adgm+")
