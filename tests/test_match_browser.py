@@ -117,7 +117,7 @@ def test_a_run_is_watched_paused_stepped_resumed_changed_and_stopped(visit):
     for curve in ("residual r", "penalty ρ"):
         assert counts[-1][curve] > counts[0][curve]
 
-    page.press("Pause")
+    plain = timed(page, "Pause")
     page.says("Paused")
     held = page.iteration()
     updated_twice(page)
@@ -143,10 +143,17 @@ def test_a_run_is_watched_paused_stepped_resumed_changed_and_stopped(visit):
     page.page.keyboard.press("Escape")
     assert page.iteration() >= now
 
-    page.page.evaluate(TIMED, "Stop solver")
-    page.press("Stop solver")
-    assert page.page.evaluate("window.answered") < 1000
+    # Within a second, beyond what any click takes on this machine, however busy it is.
+    assert timed(page, "Stop solver") < 1000 + plain
     page.says(re.compile("^Stopped"))
+
+
+def timed(page: Visit, name: str) -> float:
+    """Press a button that goes away when it is answered; the milliseconds until then."""
+    page.page.evaluate(TIMED, name)
+    page.press(name)
+    answered: float = page.page.evaluate("window.answered")
+    return answered
 
 
 def updated_twice(page: Visit) -> None:

@@ -15,6 +15,7 @@ Spec = dict[str, Any]
 # Okabe and Ito's palette: told apart by people with any kind of colour vision.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#888888"
 VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]
+MOST_MARKS = 21  # as many as the paper lets ρ grow, and a change by hand
 SMALLEST = 1e-16  # a logarithmic axis has no zero
 
 
@@ -68,7 +69,8 @@ def dashed(spec: Spec) -> Spec:
 
 def penalty_chart(now: Curves, earlier: Curves | None = None, cursor: int | None = None) -> Spec:
     """Residual and ρ over the iterations, both logarithmic, the increases of ρ marked."""
-    marks: list[Spec] = [{"xAxis": k} for k in now.increases]
+    # A penalty that balances itself changes all the time: then its curve tells enough.
+    marks: list[Spec] = [{"xAxis": k} for k in now.increases] if len(now.increases) <= MOST_MARKS else []
     if cursor is not None:
         marks.append({"xAxis": cursor, "lineStyle": {"color": GREEN, "type": "solid", "width": 2}})
     mark = {"symbol": "none", "label": {"show": False}, "lineStyle": {"color": GREY, "type": "dotted"}, "data": marks}

@@ -229,7 +229,8 @@ def _filter(run: Run) -> tuple[str, int]:
 def relaxed_lines(run: Run, frame: Frame) -> list[Line]:
     """The matching of an iteration and whatever else is strong in it, as lines; opacity = relaxed value."""
     layout, truth, x = run.problem.layout, run.pair.truth, frame.x
-    drawn = np.flatnonzero(frame.assignment | (x >= STRONG))
+    strong = max(STRONG, 2 / max(run.problem.shape))  # at the start all of them are 1/n
+    drawn = np.flatnonzero(frame.assignment | (x >= strong))
     lines = []
     for k in drawn[np.argsort(x[drawn], kind="stable")][-MOST_LINES:].tolist():
         i, j = int(layout.row[k]), int(layout.col[k])

@@ -1,0 +1,319 @@
+"""The Match page without a browser: what every control does to the record of the run, and what errors look like."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from adgm import METHODS
+from features.datasets import DATASETS
+from features.exports import save_pair
+from features.keypoints import DETECTORS
+from features.models import MODELS
+from features.setup import OWN, Setup
+from ui import address, controls
+from ui.choices import Chosen
+
+ROOT = Path(__file__).parents[1]
+SMALL = {"data": "random", "data.inliers": "8", "data.outliers": "2", "model": "B", "method": "adgm1"}
+# The page, and what it takes the user's choice to be.
+PAGE = """
+import streamlit as st
+from ui import choices, match
+original = choices.sidebar
+def listening(**options):
+    st.session_state["chosen"] = chosen = original(**options)
+    return chosen
+match.sidebar = listening
+match.show()
+match.sidebar = original
+"""
+
+
+class Page:
+    """The page under AppTest, opened at an address."""
+
+    def __init__(self, words: dict[str, str] | None = None) -> None:
+        self.test = AppTest.from_string(PAGE, default_timeout=120)
+        for name, value in (words or {}).items():
+            self.test.query_params[name] = value
+        self.run()
+
+    def run(self) -> "Page":
+        self.test.run()
+        assert not self.test.exception
+        return self
+
+    @property
+    def chosen(self) -> Chosen:
+        found = self.test.session_state["chosen"]
+        assert isinstance(found, Chosen)
+        return found
+
+    @property
+    def setup(self) -> Setup:
+        return self.chosen.setup
+
+    def set(self, key: str, value: Any) -> "Page":
+        widgets = ("selectbox", "slider", "number_input", "toggle", "select_slider", "button_group", "checkbox")
+        for kind in widgets:
+            for widget in self.test.get(kind):
+                if widget.key == key:
+                    widget.set_value(value)
+                    return self.run()
+        raise AssertionError(f"no widget has the key {key!r}")
+
+    def press(self, key: str) -> "Page":
+        self.test.button(key=key).click()
+        return self.run()
+
+    def start(self) -> "Page":
+        """Run what is chosen to its end."""
+        if self.test.selectbox(key="pace").value != "full speed":
+            self.set("pace", "full speed")
+        self.press("go")
+        if "run" not in self.test.session_state:
+            return self  # refused
+        self.test.session_state["run"].job.wait(60)
+        return self.run()
+
+    @property
+    def result(self) -> Any:
+        return self.test.session_state["run"].outcome
+
+    def says(self, text: str) -> bool:
+        told = [*self.test.markdown, *self.test.caption, *self.test.error, *self.test.warning, *self.test.info]
+        return any(text in element.value for element in told)
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    """One page for tests that look at a single control each; what they change does not matter to the others."""
+    return Page(SMALL)
+
+
+# ------------------------------------------------------------------ controls and the record
+
+
+def test_a_newcomer_gets_the_first_example_and_the_first_preset():
+    page = Page()
+    assert page.setup.dataset == "turntable" and page.setup.model == "C"
+    assert page.setup.method == controls.PRESETS[controls.first_preset()].method
+    assert page.test.selectbox(key="pace").value == "25 iterations/s"
+    assert page.chosen.pair.truth is not None
+
+
+def other(parameter: Any) -> Any:
+    """A value that is not the default."""
+    if parameter.kind == "choice":
+        return next(choice for choice in parameter.choices if choice != parameter.default)
+    step = 1 if parameter.kind == "int" else 0.5
+    up = parameter.default + step
+    return up if up <= parameter.high else parameter.default - step
+
+
+@pytest.mark.parametrize("key", [key for key, one in DATASETS.items() if one.builtin])
+def test_every_parameter_of_a_data_set_is_in_the_record(page, key):
+    page.set("data", key)
+    for parameter in DATASETS[key].parameters:
+        value = other(parameter)
+        page.set(f"{key}-{parameter.name}", value)
+        assert page.setup.dataset == key
+        assert page.setup.dataset_params[parameter.name] == value
+        page.set(f"{key}-{parameter.name}", parameter.default)
+        assert parameter.name not in page.setup.dataset_params
+
+
+@pytest.mark.parametrize("key", MODELS)
+def test_every_parameter_of_a_model_is_in_the_record_and_can_be_reset(page, key):
+    page.set("data", "random").set("model", key)
+    for parameter in MODELS[key].parameters:
+        value = other(parameter)
+        page.set(f"{key}-{parameter.name}", value)
+        assert page.setup.model == key
+        assert page.setup.model_params[parameter.name] == pytest.approx(value)
+    page.press(f"reset {key}")
+    wanted = {p.name: p.paper for p in MODELS[key].parameters if p.paper is not None and p.paper != p.default}
+    assert page.setup.model_params == wanted
+    page.set("model", "B")
+
+
+def test_constraints_are_in_the_record(page):
+    for side in ("rows", "cols"):
+        for rule in ("at_most_one", "any", "exactly_one"):
+            page.set(side, rule)
+            assert page.setup.model_params[side] == rule
+        page.set(side, controls.AUTOMATIC)
+        assert side not in page.setup.model_params
+
+
+def test_a_preset_sets_the_method_and_resets_its_options(page):
+    for name, preset in controls.presets().items():
+        page.set("preset", name)
+        assert (page.setup.method, page.setup.method_options) == (preset.method, {})
+    page.set("preset", "paper").set("adgm1-rho0", controls.OWN_VALUE).set("adgm1-rho0-value", 0.5)
+    page.set("adgm1-seed", 7).set("adgm1-warmup", 10).set("adgm1-start", "random").set("adgm1-max_iter", 50)
+    changed = {"rho0": 0.5, "seed": 7, "warmup": 10, "start": "random", "max_iter": 50}
+    assert page.setup.method_options == changed
+    assert page.setup.method_object() == METHODS["adgm1"].make(**changed)
+    page.set("method", "adgm2")
+    assert page.setup.method == "adgm2" and page.test.session_state["preset"] is None
+    page.set("preset", "paper")
+    assert (page.setup.method, page.setup.method_options) == ("adgm1", {})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_chosen_with_all_its_options_at_their_defaults(page, method):
+    page.set("method", method)
+    assert (page.setup.method, page.setup.method_options) == (method, {})
+
+
+def test_detected_points_replace_the_data_sets_own():
+    page = Page({"data": "turntable", "model": "C", "method": "adgm1"})
+    for detector in list(DETECTORS)[:2]:
+        page.set("points", detector).set("count-left", 12).set("count-right", 15)
+        assert page.setup.dataset == OWN  # their positions are nowhere but here
+        assert page.chosen.pair.shape[0] <= 12 and page.chosen.pair.shape[1] <= 15
+        assert page.chosen.pair.truth is None
+        words = page.chosen.address
+        assert words["points"] == detector and words["points.left"] == "12" and page.chosen.portable
+        again = Page(words)
+        assert np.array_equal(again.chosen.pair.left.points.xy, page.chosen.pair.left.points.xy)
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        Setup("random", {"inliers": 9, "noise": 2.5}, "B", {"sigma2": 900.0, "rows": "any"}, "adgm2", {"growth": 3.0}),
+        Setup("turntable", {"landmarks": "seen in both views"}, "third", {"seed": 3}, "adgm1", {"rho0": 0.25}),
+        Setup("warp", {"map": "affine"}, "combined", {"descriptor": "sift"}, "rrwm"),
+    ],
+)  # fmt: skip
+def test_the_address_restores_the_record(setup):
+    words = address.address(setup)
+    assert address.read(words)[0] == setup
+    page = Page(words)
+    assert page.setup == setup
+    given = {name: text if isinstance(text, str) else text[0] for name, text in page.test.query_params.items()}
+    assert given == words
+
+
+def test_an_address_that_makes_no_sense_gives_a_sentence_and_the_first_example():
+    for words in ({"data": "nowhere"}, {"data": "random", "data.inliers": "many"}, SMALL | {"method.rho0": "-1"}):
+        page = Page(words)
+        assert page.says("The address of this page could not be followed")
+        assert page.setup.dataset == "turntable"
+
+
+# ------------------------------------------------------------------ runs
+
+
+def test_the_same_seed_gives_the_same_matching_in_the_app_the_command_line_and_python(tmp_path):
+    page = Page(SMALL | {"method.start": "random", "method.seed": "3"}).start()
+    found = page.result.pairs.tolist()
+    setup = page.setup
+    assert setup.run().pairs.tolist() == found
+    words = [sys.executable, *shlex.split(setup.as_command(output=str(tmp_path / "out")))[1:]]
+    subprocess.run(words, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    told = json.loads((tmp_path / "out" / "matches.json").read_text(encoding="utf-8"))
+    assert [[row["left"], row["right"]] for row in told["matches"]] == found
+    program = subprocess.run(
+        [sys.executable, "-c", setup.as_python()], cwd=ROOT, check=True, capture_output=True, text=True, timeout=120
+    )
+    assert json.loads(program.stdout.splitlines()[-1]) == found
+    shown = [element.value.strip() for element in page.test.get("code")]
+    assert setup.as_python().strip() in shown and setup.as_command() in shown
+
+
+def test_start_again_repeats_the_run_and_two_runs_are_compared():
+    page = Page(SMALL).start()
+    first = page.result
+    keep = next(button for button in page.test.button if button.label == "Keep as run A")
+    keep.click()
+    page.run()
+    assert page.says("Kept as run A")
+    assert page.test.button(key="go").label == "Start again"
+    page.start()
+    assert page.result.pairs.tolist() == first.pairs.tolist()
+    assert page.says("Both runs found the same matching.")
+    page.set("model", "C")
+    assert page.says("The settings have changed since this run")
+    page.set("adgm1-max_iter", 1).start()
+    assert page.says("in common") or page.says("the same matching")
+    assert page.says("Run A")
+
+
+def test_scrubbing_and_filters_change_what_is_drawn():
+    page = Page(SMALL).start()
+
+    def lines() -> int:
+        data = json.loads(page.test.get("bidi_component")[0].proto.json)
+        return len(data["lines"]["i"])
+
+    matched = len(page.result.pairs)
+    assert lines() == matched
+    page.set("which of 4", "best")
+    page.set("best of all", 3)
+    assert lines() == 3
+    wrong = sum(1 for i, j in page.result.pairs if page.chosen.pair.truth[i] != j)
+    page.set("which of 4", "wrong")
+    assert lines() == wrong
+    page.set("frame", "0")
+    assert lines() == len(page.result.frames[0].assignment.nonzero()[0])
+
+
+def test_the_bound_is_told_in_words():
+    page = Page(SMALL).start()
+    ask = next(button for button in page.test.button if button.label == "How far from optimal?")
+    ask.click()
+    page.run()
+    page.test.session_state["proof"].job.wait(60)
+    page.run()
+    assert page.says("Proved optimal") or page.says("Gap")
+
+
+# ------------------------------------------------------------------ errors are sentences
+
+
+def test_a_method_that_does_not_take_the_problem_says_so():
+    page = Page(SMALL | {"model": "third", "method": "ipfp"}).start()
+    assert [error.value for error in page.test.error] == [METHODS["ipfp"].refusal(page.setup.problem(page.chosen.pair))]
+    assert "run" not in page.test.session_state
+
+
+def test_options_out_of_range_disable_start_with_a_sentence():
+    page = Page(SMALL)
+    page.set("adgm1-growth", 0.5)
+    assert any("growth" in warning.value for warning in page.test.warning)
+    assert page.test.button(key="go").disabled
+
+
+def test_what_does_not_fit_is_refused_with_advice():
+    page = Page({"data": "random", "data.inliers": "150", "data.outliers": "100", "model": "third", "method": "adgm1"})
+    assert page.test.button(key="go").disabled
+    assert page.says("Take fewer points")
+
+
+def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():
+    page = Page({"data": OWN, "model": "C", "method": "adgm1"})
+    assert page.says("Drop two images")
+    pair = DATASETS["random"].load(inliers=6, outliers=0)
+    setup = Setup(OWN, model="B", model_params={"sigma2": 400.0}, method="adgm2", method_options={"growth": 3.0})
+    uploader = page.test.get("file_uploader")
+    uploader[1].upload("left.png", b"only words", "image/png")
+    uploader[2].upload("right.png", b"only words", "image/png")
+    page.run()
+    assert any("left image" in error.value for error in page.test.error)
+    page.test.get("file_uploader")[0].upload("pair.zip", b"PK no zip", "application/zip")
+    page.run()
+    assert any("zip" in error.value for error in page.test.error)
+    page.test.get("file_uploader")[0].upload("pair.zip", save_pair(pair, setup), "application/zip")
+    page.run()
+    assert page.setup == setup
+    assert page.chosen.pair.shape == pair.shape and not page.chosen.portable
