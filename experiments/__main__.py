@@ -9,6 +9,12 @@ from experiments.commands import add_commands
 
 
 def run_bench(options: argparse.Namespace) -> int:
+    if options.ui:
+        from experiments.bench_ui import ui  # needs a browser
+
+        rows = ui()
+        print(json.dumps(rows, indent=1) if options.json else bench.table(rows))
+        return 0
     unknown = set(options.only) - set(bench.BENCHES)
     if unknown:
         print(
@@ -29,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="command")
     benchmark = commands.add_parser("bench", help="measure speed: ratios taken in one run")
     benchmark.add_argument("only", nargs="*", help=f"some of {', '.join(bench.BENCHES)}; all if none is named")
+    benchmark.add_argument("--ui", action="store_true", help="measure the app in a real browser instead")
     benchmark.add_argument("--json", action="store_true", help="print JSON instead of a table")
     benchmark.set_defaults(run=run_bench)
     add_commands(commands)

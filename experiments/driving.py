@@ -31,7 +31,7 @@ signal.signal(signal.SIGUSR1, count)
 from streamlit.web.cli import main
 main()
 """
-ENDED = re.compile("Converged|Stopped at|^Stopped|Ended|Failed")
+ENDED = "Converged|Stopped|Ended|Failed"
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,9 @@ class Visit:
         found = re.search(r"iteration ([\d,]+)", self.status())
         return int(found[1].replace(",", "")) if found else -1
 
-    def finish(self) -> None:
-        """The run has ended, and the page shows what came of it."""
-        self.main.get_by_text(ENDED).first.wait_for()
+    def finish(self, number: int = 1) -> None:
+        """Run `number` of this session has ended, and the page shows what came of it."""
+        self.main.get_by_text(re.compile(rf"^({ENDED}).*· run {number}$")).first.wait_for()
         self.main.get_by_text("Take it away").wait_for()
         self.wait_until(lambda: self.board("board => board.data.lines.text.every((text) => text.includes('share'))"))
 

@@ -135,6 +135,7 @@ def _status(run: Run, snapshot: Snapshot) -> None:
             f"{len(lanes.curves)} runs, {running} going on" if snapshot.active else f"{len(lanes.curves)} runs"
         )
         parts.append(f"{lanes.agreeing} agree on the best matching")
+    parts.append(f"run {run.number}")
     st.markdown(" · ".join(parts))
 
 
