@@ -163,6 +163,8 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
     limited_row, limited_col = here.row_kind != BOX, here.col_kind != BOX
     loose_row, loose_col = here.row_kind != SIMPLEX, here.col_kind != SIMPLEX
     chains = order.size + order2.size == 0
+    # Where two holders can only swap, one look at the two new pairs is enough: that at the lower number.
+    only_swaps = not (loose_row and loose_col) and not (chains and (loose_row or loose_col))
     gone, came = np.empty(2, np.int64), np.empty(2, np.int64)
 
     def cost(v, n_gone, n_came):
@@ -200,6 +202,9 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
                 left_col = col[in_row[row[v]]]
             if in_col[col[v]] >= 0 and limited_row:
                 left_row = row[in_col[col[v]]]
+        if only_swaps and left_row >= 0 and left_col >= 0 and number[left_row, left_col] < v:
+            n_gone = n_came = 0  # seen from the other pair, or impossible
+            left_row = left_col = NOBODY
         for k in range(n_gone):
             on[gone[k]] = False
             c, absent = cost(gone[k], k, 0)
