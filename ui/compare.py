@@ -86,8 +86,13 @@ def show() -> None:
         return
     if model_key(compared.chosen) != model_key(chosen):
         st.info("The model has changed since this comparison.", icon=":material/info:")
-    st.fragment(results, run_every=TICK if active else None)(compared, active)
-    if not active:
+    progress = compared.series.progress()
+    st.fragment(status, run_every=TICK if progress.active else None)(compared, progress)
+    if progress.entrants:
+        table(compared, progress)
+        pictures(progress)
+        charts(compared, progress)
+    if not progress.active:
         take_away(compared)
 
 
@@ -194,21 +199,12 @@ def start(
 # ---- what came of it ---------------------------------------------------------------------------------------------
 
 
-def results(compared: Compared, was_active: bool) -> None:
-    """The live part of the page; it ticks only while the comparison runs."""
+def status(compared: Compared, drawn: Progress) -> None:
+    """The live part of the page: how far it is. All else is drawn anew only when there is something new."""
     compared.series.touch()
     progress = compared.series.progress()
-    if "open" in st.session_state or (was_active and not progress.active):
-        st.rerun()  # the whole page: another one is asked for, or exports appear and the ticking ends
-    status(compared, progress)
-    if not progress.entrants:
-        return
-    table(compared, progress)
-    pictures(progress)
-    charts(compared, progress)
-
-
-def status(compared: Compared, progress: Progress) -> None:
+    if (progress.status, len(progress.entrants)) != (drawn.status, len(drawn.entrants)):
+        st.rerun()
     if progress.active:
         with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
             st.button("Stop comparing", icon=":material/stop:", on_click=compared.series.stop)

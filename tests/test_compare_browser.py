@@ -1,0 +1,185 @@
+"""The Compare page in a real Chromium: compare all, sort, take every file away, open a row, stop half-way."""
+
+import contextlib
+import csv
+import io
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from features import comparison
+from features.setup import Setup
+
+ROOT = Path(__file__).parents[1]
+PAIR = Setup("turntable", {"left": 20, "right": 40, "points": 8, "landmarks": "seen in both views"}, "B")
+QUERY = "data=turntable&data.left=20&data.right=40&data.points=8&data.landmarks=seen+in+both+views&model=B"
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    options = {"port": port, "headless": "true", "fileWatcherType": "none"}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [f"--server.{name}={value}" for name, value in options.items()]
+    written = tmp_path_factory.mktemp("compare") / "log.txt"
+    with written.open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            for _ in range(300):
+                time.sleep(0.1)
+                with contextlib.suppress(OSError):
+                    urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
+                    break
+            yield address
+        finally:
+            process.terminate()
+            process.wait(10)
+    assert "Traceback" not in written.read_text(), written.read_text()
+
+
+class Visit:
+    """The Compare page of one visitor, reached from the Match page."""
+
+    def __init__(self, browser, server: str, query: str, width: int = 1300):
+        self.context = browser.new_context(viewport={"width": width, "height": 1000})
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.errors: list[str] = []
+        self.page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(f"{server}/?{query}")
+        self.main = self.page.get_by_test_id("stMain")
+        self.main.get_by_text("Edit points").wait_for()
+        self.page.wait_for_url(re.compile("method="))  # the choice is in the address
+        self.page.get_by_role("link", name="Compare").first.click()
+        self.button("Compare").wait_for()
+
+    def button(self, name: str):
+        return self.main.get_by_role("button", name=name, exact=True)
+
+    def says(self, text: str) -> None:
+        self.main.get_by_text(text).first.wait_for(timeout=100_000)
+
+    def column(self, name: str) -> list[str]:
+        """The cells of a column, from top to bottom, as assistive technology reads them."""
+        heads = self.main.locator("canvas [role=columnheader]").all_text_contents()
+        at = next(k for k, head in enumerate(heads, 1) if head.endswith(name))  # a sorted one has an arrow before it
+        return self.main.locator(f"canvas [role=gridcell][aria-colindex='{at}']").all_text_contents()
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        for _ in range(100):
+            if condition():
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError("it never happened")
+
+    def click_table(self, row: int, x: float) -> None:
+        """A click on a row of the table, 0 for its header."""
+        table = self.main.get_by_test_id("stDataFrame")
+        table.scroll_into_view_if_needed()
+        frame = table.bounding_box()
+        self.page.mouse.click(frame["x"] + x, frame["y"] + 18 + 35 * row)
+
+    def download(self, name: str) -> tuple[str, bytes]:
+        with self.page.expect_download() as coming:
+            self.button(name).click()
+        return coming.value.suggested_filename, Path(coming.value.path()).read_bytes()
+
+
+@pytest.fixture
+def visit(browser, server):
+    visits: list[Visit] = []
+
+    def open_page(query: str, **options) -> Visit:
+        visits.append(Visit(browser, server, query, **options))
+        return visits[-1]
+
+    yield open_page
+    for one in visits:
+        one.context.close()
+        assert not one.errors
+
+
+def test_compare_all_sort_take_away_and_open_a_row(visit):
+    here = visit(QUERY)
+    problem = PAIR.problem()
+    here.says(f"8 × {problem.shape[1]} = {problem.n} variables")  # the choice made on the Match page came along
+    here.main.get_by_label("Time limit each (s)", exact=True).fill("1")
+    here.main.get_by_label("Time limit each (s)", exact=True).press("Enter")
+    here.button("Compare").click()
+    here.says("All done")
+    labels = [comparison.LABELS[key] for key in [*comparison.fitting(problem), comparison.RANSAC]]
+    here.main.locator("canvas [role=row]").nth(len(labels)).wait_for(state="attached")
+    assert [name.removesuffix(" ★") for name in here.column("Method")] == labels
+    assert here.main.locator("[data-testid=stImage] img").count() >= len(labels)
+
+    # sort by the names: once upwards, once more downwards
+    here.click_table(0, 120)
+    here.until(lambda: here.column("Method")[-1].startswith("TM"))
+    assert here.column("Method")[0].startswith("ADGM")
+    here.click_table(0, 120)
+    here.until(lambda: here.column("Method")[0].startswith("TM"))
+    assert sorted(name.removesuffix(" ★") for name in here.column("Method")) == sorted(labels)
+    accuracy = float(here.column("Accuracy")[0])
+
+    # open the row that is on top now, and come back to the same comparison
+    here.click_table(1, 120)
+    here.button("Start again").wait_for()
+    here.page.wait_for_url(re.compile("[?&]method=tm"))
+    here.says(f"{accuracy:.1%}")
+    here.page.get_by_role("link", name="Compare").first.click()
+    here.says("All done")
+
+    # every file can be read
+    here.main.get_by_text("Take it away").click()
+    name, data = here.download("CSV")
+    rows = list(csv.DictReader(io.StringIO(data.decode())))
+    assert name == "comparison.csv" and [row["method"] for row in rows] == labels
+    assert all(0 <= float(row["accuracy"]) <= 1 and float(row["gap"]) >= 0 for row in rows)
+    name, data = here.download("Markdown")
+    lines = data.decode().splitlines()
+    assert name == "comparison.md" and len(lines) == 2 + len(labels)
+    assert {line.count("|") for line in lines} == {lines[0].count("|")}
+    name, data = here.download("LaTeX")
+    assert name == "comparison.tex" and data.decode().count(r"\\") == 1 + len(labels)
+    name, data = here.download("Grid (PNG)")
+    picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    assert name == "grid.png" and min(picture.shape[:2]) > 300
+    name, data = here.download("Grid (PDF)")
+    assert name == "grid.pdf" and data.startswith(b"%PDF") and data.rstrip().endswith(b"%%EOF")
+    name, data = here.download("Matchings (JSON)")
+    content = json.loads(data)
+    assert name == "matchings.json" and [one["label"] for one in content["methods"]] == labels
+    first = content["methods"][0]
+    assert first["pairs"] == Setup.from_dict(first["setup"]).run().pairs.tolist()
+    here.says("python -m features compare --dataset turntable")
+
+
+def test_stop_half_way_and_a_phone_shows_it_all(visit):
+    here = visit("data=turntable&data.left=20&data.right=65&model=C")
+    here.button("Compare").click()
+    here.button("Stop comparing").wait_for()
+    here.main.get_by_test_id("stDataFrame").wait_for()  # the first result is there while others run
+    here.button("Stop comparing").click()
+    here.says("not run:")
+    assert here.main.get_by_text("Stopped").count() and here.button("Compare").is_enabled()
+    finished = len(here.column("Method"))
+    assert 1 <= finished < len(comparison.fitting(Setup("turntable", {"left": 20, "right": 65}, "C").problem()))
+    here.page.set_viewport_size({"width": 390, "height": 844})
+    here.page.wait_for_timeout(500)
+    assert here.main.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
