@@ -246,7 +246,7 @@ def test_start_again_repeats_the_run_and_two_runs_are_compared():
     assert page.says("The settings have changed since this run")
     page.set("adgm1-max_iter", 1).start()
     assert page.says("in common") or page.says("the same matching")
-    assert page.says("Run A")
+    assert page.says("**A:** Run 1")
 
 
 def test_scrubbing_and_filters_change_what_is_drawn():
@@ -264,7 +264,8 @@ def test_scrubbing_and_filters_change_what_is_drawn():
     wrong = sum(1 for i, j in page.result.pairs if page.chosen.pair.truth[i] != j)
     page.set("which of 4", "wrong")
     assert lines() == wrong
-    page.set("frame", "0")
+    page.test.select_slider[0].set_value("0")
+    page.run()
     assert lines() == len(page.result.frames[0].assignment.nonzero()[0])
 
 

@@ -106,8 +106,9 @@ def choose(
 
 def parameter(declared: Parameter, key: str) -> Value:
     """The widget for a declared parameter of a data set or a model."""
-    unit = getattr(declared, "unit", "")
-    label = f"{declared.label} ({unit})" if unit else declared.label
+    unit, symbol = getattr(declared, "unit", ""), getattr(declared, "symbol", "")
+    told = ", ".join(filter(None, [f"${symbol}$" if symbol else "", unit]))
+    label = f"{declared.label} ({told})" if told else declared.label
     if declared.kind == "choice":
         return choose(label, declared.choices, key, default=str(declared.default), help=declared.help)
     kind: type[int] | type[float] = int if declared.kind == "int" else float

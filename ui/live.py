@@ -71,7 +71,7 @@ def _show(run: Run, graph: str, ticking: bool) -> None:
     if snapshot.active:
         _buttons(run, snapshot)
     elif playing():
-        _play_on(run.job.frames())
+        _play_on(stops(run.job.frames()))
     if ticking != (snapshot.active or playing()):
         st.rerun()  # the whole page: results appear and the ticking ends, or the ticking begins
     _status(run, snapshot)
@@ -148,29 +148,35 @@ def stops(frames: Sequence[Frame]) -> list[str]:
 
 
 def playing() -> bool:
-    return bool(st.session_state.get("playing"))
+    return st.session_state.get("replay") is not None
 
 
-def rewind() -> None:
-    """Forget where a replay was: another run is shown."""
-    st.session_state["playing"] = False
-    st.session_state.pop("frame", None)
+def rewind(stop: str = RESULT) -> None:
+    """End a replay, or show another run: a new slider, at the result or at a stop of its own.
+
+    A tick under way still carries what the browser knew before; a slider with another name does not listen to it.
+    """
+    st.session_state["replay"] = None
+    st.session_state["slider"] = st.session_state.get("slider", 0) + 1
+    st.session_state[_slider()] = stop
 
 
-def _play(frames: Sequence[Frame]) -> None:
-    st.session_state["playing"] = True
-    if st.session_state.get("frame", RESULT) == RESULT:
-        st.session_state["frame"] = stops(frames)[0]
+def _slider() -> str:
+    return f"frame {st.session_state.get('slider', 0)}"
 
 
-def _play_on(frames: Sequence[Frame]) -> None:
+def _play(labels: Sequence[str]) -> None:
+    now = st.session_state.get(_slider(), RESULT)
+    st.session_state["replay"] = 0 if now == RESULT or now not in labels else labels.index(now)
+
+
+def _play_on(labels: Sequence[str]) -> None:
     """One tick of the replay further; it ends at the result."""
-    labels = stops(frames)
-    now = st.session_state.get("frame", RESULT)
-    at = labels.index(now) if now in labels else len(labels)
-    at = min(at + max(1, round(len(labels) / REPLAY)), len(labels) - 1)
-    st.session_state["frame"] = labels[at]
-    st.session_state["playing"] = at < len(labels) - 1
+    at = st.session_state["replay"] + max(1, round(len(labels) / REPLAY))
+    if at < len(labels) - 1:
+        st.session_state["replay"] = at
+    else:
+        rewind()
 
 
 def _scrub(frames: Sequence[Frame]) -> tuple[Frame, int | None]:
@@ -180,16 +186,17 @@ def _scrub(frames: Sequence[Frame]) -> tuple[Frame, int | None]:
     labels = stops(frames)
     with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
         if playing():
-            st.button("Hold", icon=":material/pause:", key="hold", on_click=st.session_state.update,
-                      args=({"playing": False},))  # fmt: skip
+            at = st.session_state["replay"]
+            st.button("Hold", icon=":material/pause:", key="hold", on_click=rewind, args=(labels[at],))
+            st.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
         else:
-            st.button("Play", icon=":material/replay:", key="play", on_click=_play, args=(frames,),
+            st.button("Play", icon=":material/replay:", key="play", on_click=_play, args=(labels,),
                       help="Watch the stored iterations again")  # fmt: skip
-        chosen = st.select_slider(
-            "Iteration", labels, value=RESULT, key="frame", width="stretch",
-            help="Go back through the stored iterations; the picture and the curves follow.",
-        )  # fmt: skip
-    at = labels.index(str(chosen))
+            chosen = st.select_slider(
+                "Iteration", labels, value=RESULT, key=_slider(), width="stretch",
+                help="Go back through the stored iterations; the picture and the curves follow.",
+            )  # fmt: skip
+            at = labels.index(str(chosen))
     return frames[at], None if at == len(frames) - 1 else frames[at].iteration
 
 

@@ -161,8 +161,8 @@ def compare(run: Run) -> None:
         mine, theirs = sorted(found - kept.matches), sorted(kept.matches - found)
         word = WORD[run.sense]
         st.markdown(
-            f"**Run A** {kept.title} {word} {number(kept.metrics.score)} · "
-            f"**now** {run.title} {word} {number(run.outcome.metrics.score)}"
+            f"**A:** {kept.title} {word} {number(kept.metrics.score)}  \n"
+            f"**Now:** {run.title} {word} {number(run.outcome.metrics.score)}"
         )
         if not mine and not theirs:
             st.caption("Both runs found the same matching.")

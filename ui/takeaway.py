@@ -27,8 +27,8 @@ MIME = {
 }
 
 
-def download(label: str, name: str, make: Callable[[], bytes]) -> None:
-    """A button that makes its file when it is clicked, and nothing else on the page move."""
+def download(label: str, name: str, make: Callable[[], bytes] | bytes) -> None:
+    """A button that makes its file when it is clicked (or has it already); nothing else on the page moves."""
     kind = name.rsplit(".", 1)[-1]
     st.download_button(label, make, name, MIME[kind], key=f"download {name}", on_click="ignore")
 
@@ -96,6 +96,7 @@ def curves(run: Run) -> bytes:
 def points(chosen: Chosen) -> None:
     """The edited points as files, before anything is run."""
     with st.container(horizontal=True):
-        download("Left points (CSV)", "left-points.csv", lambda: exports.keypoints(chosen.pair.left))
-        download("Right points (CSV)", "right-points.csv", lambda: exports.keypoints(chosen.pair.right))
+        # Small, and changing with every edit: made at once, so that a click never asks for the one before.
+        download("Left points (CSV)", "left-points.csv", exports.keypoints(chosen.pair.left))
+        download("Right points (CSV)", "right-points.csv", exports.keypoints(chosen.pair.right))
         download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(chosen.pair, chosen.setup))

@@ -1,0 +1,100 @@
+"""The README's pictures of the app, taken from a real run in a real browser: python assets/make_pictures.py
+
+Writes match.png (a finished run) and match.gif (the run itself) beside this file. With --all, pictures in the dark and
+on a phone go to a folder of one's choice, for looking at.
+"""
+
+import argparse
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from experiments.driving import Server, Visit, chromium, serving  # noqa: E402
+
+WIDTH, HEIGHT = 1400, 1330
+SCENE = "?data=turntable&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C&method=adgm1"
+Box = dict[str, float]
+GIF_WIDTH, FRAMES, MILLISECONDS, COLOURS = 800, 40, 160, 96
+
+
+def open_page(browser: Any, server: Server, **options: Any) -> Visit:
+    options = {"viewport": {"width": WIDTH, "height": HEIGHT}, "color_scheme": "light"} | options
+    page = Visit(browser.new_context(**options), f"{server.url}/{SCENE}")
+    page.ready()
+    return page
+
+
+def finished(browser: Any, server: Server, **options: Any) -> bytes:
+    """A screenshot of a run that has ended."""
+    page = open_page(browser, server, **options)
+    page.choose("Pace", "100 iterations/s")
+    page.press("Start")
+    page.finish()
+    page.page.mouse.move(0, 0)
+    page.settled()
+    page.page.wait_for_timeout(1500)  # the numbers below fade in
+    picture: bytes = page.page.screenshot()
+    page.close()
+    return picture
+
+
+def running(browser: Any, server: Server) -> list[Image.Image]:
+    """Screenshots of the picture and the curves while a run goes on."""
+    page = open_page(browser, server)
+    page.press("Start")
+    page.wait_until(lambda: page.board("board => board.lines.length") > 0)
+    frames: list[Image.Image] = []
+    box = region(page)
+    while page.page.get_by_role("button", name="Stop solver").is_visible() or len(frames) < 3:
+        frames.append(Image.open(io.BytesIO(page.page.screenshot(clip=box))).convert("RGB"))
+    page.finish()
+    page.settled()
+    page.close()
+    return frames
+
+
+def region(page: Visit) -> Box:
+    """Where the canvas and the curves are."""
+    canvas = page.page.locator("canvas[aria-roledescription]").bounding_box()
+    chart = page.page.get_by_test_id("stEchartsChart").last.bounding_box()
+    top = canvas["y"] - 100
+    return {"x": canvas["x"] - 12, "y": top, "width": canvas["width"] + 24,
+            "height": chart["y"] + chart["height"] - top + 6}  # fmt: skip
+
+
+def animated(frames: list[Image.Image]) -> bytes:
+    """The frames as a GIF of one palette, the last one held."""
+    step = max(1, len(frames) / FRAMES)
+    chosen = [frames[int(k * step)] for k in range(min(FRAMES, len(frames)))] + [frames[-1]]
+    height = round(GIF_WIDTH * chosen[0].height / chosen[0].width)
+    small = [frame.resize((GIF_WIDTH, height), Image.Resampling.LANCZOS) for frame in chosen]
+    palette = small[-1].quantize(COLOURS, dither=Image.Dither.NONE)
+    drawn = [frame.quantize(COLOURS, palette=palette, dither=Image.Dither.NONE) for frame in small]
+    out = io.BytesIO()
+    durations = [MILLISECONDS] * (len(drawn) - 1) + [1500]
+    drawn[0].save(out, "GIF", save_all=True, append_images=drawn[1:], duration=durations, loop=0, optimize=True)
+    return out.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", type=Path, metavar="FOLDER", help="also take dark and narrow pictures, into a folder")
+    options = parser.parse_args()
+    with serving() as server, chromium() as browser:
+        (HERE / "match.png").write_bytes(finished(browser, server))
+        (HERE / "match.gif").write_bytes(animated(running(browser, server)))
+        if options.all is not None:
+            options.all.mkdir(parents=True, exist_ok=True)
+            narrow = {"viewport": {"width": 390, "height": 2600}, "device_scale_factor": 2, "has_touch": True}
+            (options.all / "dark.png").write_bytes(finished(browser, server, color_scheme="dark"))
+            (options.all / "phone.png").write_bytes(finished(browser, server, **narrow))
+
+
+if __name__ == "__main__":
+    main()
