@@ -191,7 +191,7 @@ class Standing:
 def standings(
     rows: Sequence[Record], experiment: Experiment, measure: str, without: Iterable[str] = ()
 ) -> list[Standing]:
-    """Per setting, over the problems that every method with rows there has solved."""
+    """Per setting, over the problems that all methods have solved; those with less than half of them do not count."""
     found = []
     of, good = MEASURES[measure].of, MEASURES[measure].better
     left_out = set(without)
@@ -204,6 +204,8 @@ def standings(
                     by_method.setdefault(row["method"], {})[row["problem"]] = value
             if not by_method:
                 continue
+            most = max(len(values) for values in by_method.values())
+            by_method = {m: values for m, values in by_method.items() if 2 * len(values) >= most}
             common = set.intersection(*(set(values) for values in by_method.values()))
             if not common:
                 continue

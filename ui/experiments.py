@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -40,6 +41,11 @@ class Results:
     content: Content
     experiment: Experiment
     rows: list[Record]
+
+    @cached_property
+    def page(self) -> str:
+        """The report; its figures take seconds to draw."""
+        return report.page(self.content)
 
 
 def show() -> None:
@@ -107,15 +113,15 @@ def choose() -> Experiment | None:
         return None
 
 
-def choose_size(experiment: Experiment, busy: bool) -> tuple[Experiment, int]:
-    """The methods and how many pairs per setting."""
+def choose_size(experiment: Experiment, busy: bool) -> tuple[Experiment | None, int]:
+    """The experiment with the chosen methods (None without any), and how many pairs per setting."""
     methods = st.multiselect(
         "Methods", experiment.methods, default=experiment.methods, disabled=busy,
         key=f"methods of {experiment.name}", format_func=lambda key: METHODS[key].label,
     )  # fmt: skip
     sample = st.number_input("Pairs per setting", 1, MOST_PAIRS, 2, disabled=busy, key="sample", width=220,
                              help="A fixed random choice; more pairs contain the fewer")  # fmt: skip
-    return experiment.with_methods(tuple(methods) or experiment.methods), int(sample)
+    return (experiment.with_methods(tuple(methods)) if methods else None), int(sample)
 
 
 @st.cache_data(show_spinner=False, max_entries=16)
@@ -145,6 +151,9 @@ def run_here(lab: Laboratory, owner: str, asked: Experiment) -> None:
     if missing:
         return
     experiment, sample = choose_size(asked, mine)
+    if experiment is None:
+        st.info("Choose at least one method.", icon=":material/checklist:")
+        return
     path = store_path(experiment)
     keys = keys_of(json.dumps(experiment.to_dict()), sample)
     done = len(results_rows(path).keys() & set(keys))
@@ -338,11 +347,13 @@ def take_away(results: Results) -> None:
         tables = report.tables(experiment, results.rows)
         with st.container(horizontal=True):
             for label, name, make in (
-                ("Report (HTML)", "report.html", lambda: report.page(results.content)),
+                ("Report (HTML)", "report.html", lambda: results.page),
                 ("Tables (Markdown)", "tables.md", lambda: "\n".join(map(report.markdown, tables))),
                 ("Tables (LaTeX)", "tables.tex", lambda: "\n".join(map(report.latex, tables))),
                 ("Means (CSV)", "means.csv", lambda: report.long_csv(experiment, results.rows)),
             ):
                 st.download_button(label, make, f"{experiment.name}-{name}", key=f"take {name}", on_click="ignore")
         if st.toggle("Read the report here", key="read report"):
-            st.iframe(report.page(results.content), height=800)
+            with st.spinner("Drawing the report …"):
+                page = results.page
+            st.iframe(page, height=800)

@@ -1,0 +1,88 @@
+"""The Experiments page in a real Chromium: run, stop, resume, read the report, click a point and open its pair."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from experiments.driving import Server, Visit, serving
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[Server]:
+    """The app on a machine without the real data sets, with a cache of its own."""
+    cache = str(tmp_path_factory.mktemp("cache"))
+    with serving(ADGM_DATA_DIR=None, XDG_CACHE_HOME=cache, ADGM_PATIENCE="20") as running:
+        yield running
+        assert "Traceback" not in running.written(), running.written()
+
+
+def done(visit: Visit) -> int:
+    """How many units the progress bar counts."""
+    found = re.search(r"([\d,]+) of [\d,]+ units", visit.main.get_by_test_id("stProgress").first.inner_text())
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def synthetic(browser, server: Server) -> Visit:
+    """A visitor who has chosen to run the synthetic experiment here."""
+    visit = Visit(browser, server.url)
+    visit.page.get_by_role("link", name="Experiments").click()
+    visit.says("The paper's experiments, run again")
+    visit.choose("Experiment", "Synthetic: deformation, outliers, rotation and scale")
+    if visit.main.get_by_text("Run here", exact=True).count():  # our own results are there to browse too
+        visit.main.get_by_text("Run here", exact=True).click()
+        visit.settled()
+    return visit
+
+
+def test_run_stop_resume_report_and_a_pair_behind_a_point(browser, server):
+    visit = synthetic(browser, server)
+    visit.main.get_by_role("button", name="Clear all").click()
+    visit.says("Choose at least one method.")
+    visit.main.get_by_role("combobox", name=re.compile("Methods")).click()
+    visit.page.get_by_role("option", name="ADGM1 (star)").click()
+    visit.page.keyboard.press("Escape")
+    visit.says(re.compile(r"116 units, 116 still to run: about \d+ s with \d workers"))  # 58 settings, 2 pairs
+    visit.main.get_by_role("spinbutton", name="Pairs per setting").fill("20")
+    visit.page.keyboard.press("Enter")
+    visit.says(re.compile(r"1,160 units, 1,160 still to run"))
+    other = synthetic(browser, server)
+    visit.press("Run")
+    visit.wait_until(lambda: done(visit) > 3, 120)
+    other.choose("Experiment", "ρ study: ρ0, β, T1, T2 and the start")
+    other.choose("Experiment", "Synthetic: deformation, outliers, rotation and scale")
+    other.says("Another visitor is running an experiment on this server")
+    assert other.main.get_by_role("button", name="Stop experiment").is_disabled()
+    assert not other.errors
+    other.close()
+
+    visit.press("Stop experiment")
+    resume = visit.main.get_by_role("button", name="Resume", exact=True)
+    visit.wait_until(resume.is_enabled)
+    stopped = done(visit)
+    assert 3 < stopped < 1160
+    resume.click()
+    visit.wait_until(lambda: done(visit) > stopped, 120)
+    visit.press("Stop experiment")
+    visit.wait_until(resume.is_enabled)
+
+    points = visit.main.locator('[data-testid="stEChartsChart"] svg path[transform^="matrix("]')
+    visit.wait_until(lambda: points.count() == 6)  # deformations 0, 5 … 25
+    visit.settled()
+    points.nth(4).click()
+    visit.says(re.compile("Random points, noise 20.0, seed"))
+
+    visit.main.get_by_text("Report and tables").click()
+    visit.main.get_by_text("Read the report here").click()
+    report = visit.main.frame_locator("iframe").last
+    report.get_by_role("heading", name="How it was made").wait_for()
+    assert report.locator("img").count() >= 4
+
+    visit.main.get_by_role("button", name="Open", exact=True).first.click()
+    visit.ready()
+    visit.wait_until(lambda: "data=random" in visit.page.url and "data.noise=20.0" in visit.page.url)
+    visit.says(re.compile("Random points, 15 and 20"))
+    assert not visit.errors
+    visit.close()
