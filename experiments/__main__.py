@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from experiments import bench, rivals
+from experiments import bench, rivals, stuck
 from experiments.commands import add_commands
 
 
@@ -40,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     benchmark.set_defaults(run=run_bench)
     add_commands(commands)
     rivals.add_command(commands)
+    stuck.add_command(commands)
     options = parser.parse_args(arguments)
     try:
         return int(options.run(options))

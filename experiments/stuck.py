@@ -6,6 +6,7 @@ of all of Hotel and Motorbikes. The best energies live in a file that can only i
 
 import csv
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -274,3 +275,36 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
         f"- Mean iterations: auto {effort['auto']:.0f}, {best} {effort[best]:.0f}, "
         f"fewest {min(effort[name] for name in SINGLE):.0f}.",
     ]
+
+
+def add_command(commands: Any) -> None:
+    """python -m experiments stuck."""
+    parser = commands.add_parser(
+        "stuck", help="how often ADGM+, ADGM and its fixed penalties reach the best known energy"
+    )
+    parser.add_argument("groups", nargs="*", help=f"some of {', '.join(map(str, GROUPS))}; all if none is named")
+    parser.add_argument("--pairs", type=int, default=40, metavar="N", help="pairs per group (default 40)")
+    parser.add_argument("--restarts", type=int, default=200, help="of the long local search (default 200)")
+    parser.add_argument("--rivals", action="store_true", help="let every method look for the best known energy, too")
+    parser.add_argument("--most-variables", type=int, metavar="N", help="leave larger third-order problems out")
+    parser.add_argument("--seed", type=int, default=0, help="of the choice of pairs (default 0)")
+    parser.set_defaults(run=run_command)
+
+
+def run_command(options: Any) -> int:
+    named = {str(group): group for group in GROUPS}
+    for name in options.groups:
+        if name not in named:
+            raise ValueError(f"There is no group {name!r}; there are {', '.join(named)}.")
+    groups = [named[name] for name in options.groups] or list(GROUPS)
+
+    def watch(row: Row) -> None:
+        if row.method == "adgm+":
+            print(f"… {row.group}: {row.pair}", file=sys.stderr, flush=True)
+
+    rows = run(
+        groups, options.pairs, restarts=options.restarts, seed=options.seed,
+        rivals=METHODS if options.rivals else (), most_variables=options.most_variables, watch=watch,
+    )  # fmt: skip
+    print(table(rows))
+    return 0
