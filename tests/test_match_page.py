@@ -105,7 +105,7 @@ def test_a_newcomer_gets_the_first_example_and_the_first_preset():
     page = Page()
     assert page.setup.dataset == "turntable" and page.setup.model == "C"
     assert page.setup.method == controls.PRESETS[controls.first_preset()].method
-    assert page.test.selectbox(key="pace").value == "25 iterations/s"
+    assert page.test.selectbox(key="pace").value == "25/s, then faster"
     assert page.chosen.pair.truth is not None
 
 
@@ -301,20 +301,23 @@ def test_what_does_not_fit_is_refused_with_advice():
     assert page.says("Take fewer points")
 
 
+def upload(page: Page, key: str, *file: Any) -> None:
+    next(one for one in page.test.get("file_uploader") if one.key == key).upload(*file)
+
+
 def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():
     page = Page({"data": OWN, "model": "C", "method": "adgm1"})
     assert page.says("Drop two images")
     pair = DATASETS["random"].load(inliers=6, outliers=0)
     setup = Setup(OWN, model="B", model_params={"sigma2": 400.0}, method="adgm2", method_options={"growth": 3.0})
-    uploader = page.test.get("file_uploader")
-    uploader[1].upload("left.png", b"only words", "image/png")
-    uploader[2].upload("right.png", b"only words", "image/png")
+    for side in ("Left", "Right"):
+        upload(page, f"{side} image", f"{side}.png", b"only words", "image/png")
     page.run()
     assert any("left image" in error.value for error in page.test.error)
-    page.test.get("file_uploader")[0].upload("pair.zip", b"PK no zip", "application/zip")
+    upload(page, "pair zip", "pair.zip", b"PK no zip", "application/zip")
     page.run()
     assert any("zip" in error.value for error in page.test.error)
-    page.test.get("file_uploader")[0].upload("pair.zip", save_pair(pair, setup), "application/zip")
+    upload(page, "pair zip", "pair.zip", save_pair(pair, setup), "application/zip")
     page.run()
     assert page.setup == setup
     assert page.chosen.pair.shape == pair.shape and not page.chosen.portable

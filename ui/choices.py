@@ -104,38 +104,45 @@ def images() -> tuple[Pair, str, dict[str, Any]] | None:
 
 def uploads() -> Pair | None:
     """Two images of the user's own, or a pair saved earlier."""
-    saved = st.file_uploader("A pair saved here earlier (zip)", ["zip"], key="pair zip", max_upload_size=2 * UPLOAD_MB)
+    above = st.container()
+    saved = st.file_uploader("… or a pair saved earlier", ["zip"], key="pair zip", max_upload_size=2 * UPLOAD_MB)
     try:
         if saved is not None:
             return remembered(reopened(saved.file_id, opened(saved.getvalue())))
-        files = [
-            st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
-            for side in ("Left", "Right")
-        ]
-        with st.popover("Points and truth of your own", width="stretch"):
-            spots = [
-                st.file_uploader(f"{side} points", POINT_TYPES, key=f"{side} points", max_upload_size=UPLOAD_MB,
-                                 help="CSV (x,y), JSON, NPZ, MATLAB or text, in pixels of the image")
-                for side in ("Left", "Right")
-            ]  # fmt: skip
-            truth = st.file_uploader(
-                "Truth", ["csv", "txt", "json"], key="truth file", max_upload_size=UPLOAD_MB,
-                help="Pairs left,right numbered from 0, or one partner per line, −1 for none",
-            )  # fmt: skip
-        if files == [None, None]:
-            return remembered()
-        if files[0] is None or files[1] is None:
-            return None
-        pair = uploaded(
-            (files[0].getvalue(), files[1].getvalue()),
-            (_bytes(spots[0]), _bytes(spots[1])),
-            _bytes(truth),
-            f"{files[0].name} and {files[1].name}",
-        )
-        return remembered(pair)
+        with above:
+            return two_images()
     except ValueError as error:
         st.error(str(error))
         return None
+
+
+def two_images() -> Pair | None:
+    """Two images, with point files if there are any; None until both are there, or the pair that was kept."""
+    files = [
+        st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
+        for side in ("Left", "Right")
+    ]
+    with st.popover("Points and truth of your own", width="stretch"):
+        spots = [
+            st.file_uploader(f"{side} points", POINT_TYPES, key=f"{side} points", max_upload_size=UPLOAD_MB,
+                             help="CSV (x,y), JSON, NPZ, MATLAB or text, in pixels of the image")
+            for side in ("Left", "Right")
+        ]  # fmt: skip
+        truth = st.file_uploader(
+            "Truth", ["csv", "txt", "json"], key="truth file", max_upload_size=UPLOAD_MB,
+            help="Pairs left,right numbered from 0, or one partner per line, −1 for none",
+        )  # fmt: skip
+    if files == [None, None]:
+        return remembered()
+    if files[0] is None or files[1] is None:
+        return None
+    pair = uploaded(
+        (files[0].getvalue(), files[1].getvalue()),
+        (_bytes(spots[0]), _bytes(spots[1])),
+        _bytes(truth),
+        f"{files[0].name} and {files[1].name}",
+    )
+    return remembered(pair)
 
 
 def remembered(pair: Pair | None = None) -> Pair | None:

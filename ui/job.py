@@ -134,6 +134,7 @@ class Job:
         patience: float = PATIENCE,
         paused: bool = False,
         pace: float | None = None,
+        hurry: float | None = None,
         pool: JobPool = POOL,
         rounding: Callable[[Problem, Floats], tuple[NDArray[np.bool_], float]] = best_rounding,
     ) -> None:
@@ -142,6 +143,7 @@ class Job:
                 raise ValueError(f"the {name} of a run must be a positive number or none, not {value}")
         self.method, self.problem, self.time_limit, self.patience = method, problem, time_limit, patience
         self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
+        self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
         self._pool, self._rounding = pool, rounding
         self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
         self._changes: list[Callable[[Any], Any]] = []
@@ -294,7 +296,8 @@ class Job:
         """As many iterations as fill the time until the next snapshot, or as were asked for; at first the start."""
         with self._changed:
             stepping, before = self._paused, self._state
-            most = self._steps if stepping else max(1, int(self.pace * INTERVAL)) if self.pace else self._every
+            pace = self._pace_at(0 if before is None else before.iteration)
+            most = self._steps if stepping else max(1, int(pace * INTERVAL)) if pace else self._every
             asked = min(self._every, most)
             changes, self._changes = (self._changes, []) if before is not None and asked else ([], self._changes)
             began = self._began = monotonic()
@@ -314,12 +317,16 @@ class Job:
             self._overhead += total - spent
             if stepping and self._paused:
                 self._steps = max(self._steps - ran, 0)
-            if ran and self.pace and not stepping:
-                self._changed.wait_for(lambda: self._paused or self._over(), ran / self.pace - total)
+            if ran and pace and not stepping:
+                self._changed.wait_for(lambda: self._paused or self._over(), ran / pace - total)
         if ran:
             self._adapt(spent / ran, total - spent)
             rate = ran / max(monotonic() - began, 1e-9)
             self._rate = 0.7 * (self._rate or rate) + 0.3 * rate
+
+    def _pace_at(self, iteration: int) -> float | None:
+        pace, hurry = self.pace, self.hurry
+        return pace if pace is None or hurry is None else max(pace, iteration / hurry)
 
     def _adapt(self, each: float, overhead: float) -> None:
         """How many iterations until the next snapshot, when each one takes so long and a snapshot so much more."""

@@ -13,7 +13,13 @@ INTRODUCTION = (
     "penalty ρ are drawn live. Everything can be changed in the sidebar."
 )
 # Slowed down by default: a run often takes a few hundredths of a second, and a newcomer should see it move.
-PACES = {"25 iterations/s": 25.0, "10 iterations/s": 10.0, "100 iterations/s": 100.0, "full speed": None}
+# Iterations per second, and after how many seconds they become more.
+PACES: dict[str, tuple[float | None, float | None]] = {
+    "25/s, then faster": (25.0, 4.0),
+    "10 iterations/s": (10.0, None),
+    "100 iterations/s": (100.0, None),
+    "full speed": (None, None),
+}
 DEFAULT_PACE = next(iter(PACES))
 
 
@@ -80,7 +86,7 @@ def asked_by_link() -> bool:
 def change_pace() -> None:
     run: Run | None = st.session_state.get("run")
     if run is not None:
-        run.job.pace = PACES[st.session_state["pace"]]
+        run.job.pace, run.job.hurry = PACES[st.session_state["pace"]]
 
 
 def start(chosen: Chosen) -> Run | None:
@@ -92,8 +98,9 @@ def start(chosen: Chosen) -> Run | None:
             problem = problem_of(chosen)
         if refusal := live.refusal(chosen, problem):
             raise ValueError(refusal)
-        pace, limit = PACES[st.session_state.get("pace", DEFAULT_PACE)], float(st.session_state.get("limit", 60))
-        job = Job(chosen.setup.method_object(), problem, time_limit=limit, pace=pace)
+        pace, hurry = PACES[st.session_state.get("pace", DEFAULT_PACE)]
+        limit = float(st.session_state.get("limit", 60))
+        job = Job(chosen.setup.method_object(), problem, time_limit=limit, pace=pace, hurry=hurry)
         job.start()
     except (ValueError, MemoryError) as error:
         st.error(str(error) or "There is not enough memory for this problem: take fewer points.")
