@@ -80,7 +80,7 @@ def test_run_stop_resume_report_and_a_pair_behind_a_point(browser, server):
     report.get_by_role("heading", name="How it was made").wait_for()
     assert report.locator("img").count() >= 4
 
-    visit.main.get_by_role("button", name="Open", exact=True).first.click()
+    visit.main.get_by_role("button", name="Open pair", exact=True).first.click()
     visit.ready()
     visit.wait_until(lambda: "data=random" in visit.page.url and "data.noise=20.0" in visit.page.url)
     visit.says(re.compile("Random points, 15 and 20"))

@@ -32,6 +32,7 @@ SHIPPED_VIEW, RUN_VIEW = "Our results", "Run here"
 TICK = 1.0  # seconds between two updates of a run
 MOST_PAIRS, MOST_UNITS = 20, 20_000
 SHOWN = 8  # pairs behind a point, at first
+OPENED = "opened pair"  # what the next run of the page hands to the Match page
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,7 @@ class Results:
 
 
 def show() -> None:
+    open_if_asked()
     st.subheader("The paper's experiments, run again", anchor=False)
     st.caption(INTRODUCTION)
     lab, owner = laboratory(), visitor()
@@ -307,8 +309,8 @@ def behind(results: Results, panel: Panel, methods: Sequence[str], measure: str,
     for row in found[:shown]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"pair {row['key']}"):
             st.markdown(described(row, panel), width="stretch")
-            if st.button("Open", key=f"open {row['key']}", help="On the Match page, with these settings"):
-                open_pair(panel, row)
+            if st.button("Open pair", key=f"open {row['key']}", help="On the Match page, with these settings"):
+                ask_to_open(panel, row)
     if len(found) > SHOWN:
         st.toggle(f"Show all {len(found)} pairs", key="all pairs")
 
@@ -331,13 +333,19 @@ def setup_of(panel: Panel, row: Record) -> Setup:
     return Setup(panel.dataset, row["at"], panel.model, model, row["method"], row.get("options", {}))
 
 
-def open_pair(panel: Panel, row: Record) -> None:
-    """Hand the run to the Match page."""
-    if not DATASETS[panel.dataset].available():
-        st.toast(f"{DATASETS[panel.dataset].label} is not on this machine: download it on the Match page first.")
-    st.session_state[address.KEPT] = address.address(setup_of(panel, row))
-    st.session_state.pop("data", None)
-    st.switch_page(st.Page(match.show, url_path="match", default=True))
+def ask_to_open(panel: Panel, row: Record) -> None:
+    """A pair was asked for, perhaps in a part of the page that is drawn alone: draw the whole page, which opens it."""
+    st.session_state[OPENED] = address.address(setup_of(panel, row))
+    st.rerun()
+
+
+def open_if_asked() -> None:
+    """Hand the run behind a row to the Match page."""
+    words = st.session_state.pop(OPENED, None)
+    if words is not None:
+        st.session_state[address.KEPT] = words
+        st.session_state.pop("data", None)
+        st.switch_page(st.Page(match.show, url_path="match", default=True))
 
 
 def take_away(results: Results) -> None:
