@@ -232,7 +232,8 @@ def table(compared: Compared, progress: Progress) -> None:
     number_column, help = st.column_config.NumberColumn, BETTER[sense]
     st.dataframe(
         records, hide_index=True, key=table_key(compared), on_select=lambda: ask_to_open(compared),
-        selection_mode=["single-row", "single-cell"], height=40 + 35 * len(records),
+        height=40 + 35 * len(records),
+        selection_mode="single-row",  # not cells: a click on a header to sort would select the first of them, too
         column_config={
             "Method": st.column_config.TextColumn(pinned=True, width="medium"),
             "Accuracy": number_column(format="percent", help="Share of the points with a true partner matched to it"),
@@ -244,7 +245,7 @@ def table(compared: Compared, progress: Progress) -> None:
             "Seconds": number_column(format="%.4f", help="Computing alone: neither waiting nor drawing"),
         },
     )  # fmt: skip
-    notes = ["Click a row to open its matching on the Match page, a header to sort."]
+    notes = ["Tick a row to open its matching on the Match page; click a header to sort."]
     metrics = next((row.metrics for row in rows if row.metrics is not None), None)
     if metrics is not None and metrics.truth_score is not None:
         notes.append(f"The truth has {WORD[sense]} {number(metrics.truth_score)}.")
@@ -292,7 +293,11 @@ def pictures(progress: Progress) -> None:
         for place, entrant in zip(st.columns(COLUMNS), shown[first : first + COLUMNS], strict=False):
             with place.container(gap=None):
                 st.image(entrant.picture, width="stretch")
-                st.caption(caption(entrant, comparison.is_best(entrant.row, progress.rows)))
+                st.button(
+                    caption(entrant, comparison.is_best(entrant.row, progress.rows)), key=f"open {entrant.row.key}",
+                    type="tertiary", help="Open on the Match page", on_click=open_later, args=(entrant,),
+                    disabled=entrant.job is None,
+                )  # fmt: skip
     if shown[0].row.metrics is not None and shown[0].row.metrics.possible is not None:
         meanings = [f":{COLOUR_NAMES[name]}[{kind.meaning}]" for name, kind in KINDS.items()]
         st.caption(f"Lines: {', '.join(meanings)}. Diamonds have no partner. The best found in bold.")
@@ -366,9 +371,13 @@ def ask_to_open(compared: Compared) -> None:
     """A row was clicked: remember which, and open it before anything is drawn."""
     entrants = compared.series.progress().entrants
     selected = st.session_state[table_key(compared)]["selection"]
-    for at in [*selected["rows"], *(row for row, _ in selected["cells"])]:
+    for at in selected["rows"]:
         if at < len(entrants):
-            st.session_state["open"] = entrants[at]
+            open_later(entrants[at])
+
+
+def open_later(entrant: Entrant) -> None:
+    st.session_state["open"] = entrant
 
 
 def open_if_asked() -> None:
