@@ -66,9 +66,10 @@ MEASURES: dict[str, Measure] = {
 
 
 def declared(content: Content) -> Experiment:
-    """The experiment that a store holds, with every method that has rows."""
+    """The experiment that a store holds, with every method that its runs asked for and that there still is."""
     given = dict(content.run["experiment"])
-    given["methods"] = list(dict.fromkeys(name for run in content.runs for name in run["experiment"]["methods"]))
+    asked = dict.fromkeys(name for run in content.runs for name in run["experiment"]["methods"])
+    given["methods"] = [name for name in METHODS if name in asked]
     return Experiment.from_dict(given)
 
 
@@ -87,7 +88,7 @@ def enriched(content: Content, experiment: Experiment) -> list[Record]:
     rows = [
         {**row, "problem": problem_of(row, experiment)}
         for row in content.rows.values()
-        if row.get("energy") is not None and row["panel"] in titles
+        if row.get("energy") is not None and row["panel"] in titles and row["method"] in experiment.methods
     ]
     rivals: dict[str, list[Record]] = {}
     machine = main_machine(rows)
@@ -218,7 +219,7 @@ def standings(
 
 def verdicts(rows: Sequence[Record], experiment: Experiment) -> list[str]:
     """In sentences: how often the published ADGM, and ours, come first, in objective and in accuracy."""
-    compared = {"objective": "ratio", "accuracy": "accuracy"}
+    compared = {"objective": "objective" if "objective" in experiment.measures else "ratio", "accuracy": "accuracy"}
     if "error" in experiment.measures:
         compared = {"errors": "error", "global optima": "optimum"}
     lines = []

@@ -115,6 +115,15 @@ def test_standings_compare_the_same_pairs_and_ties_are_ties(content):
     assert min(standing.pairs for standing in summary.standings(thinner, experiment, "accuracy")) >= 2
 
 
+def test_methods_that_are_gone_are_left_out(content):
+    runs = [{**run, "experiment": {**run["experiment"], "methods": ["adgm1", "gone"]}} for run in content.runs]
+    rows = {key: {**row, "method": "gone"} if row["method"] == "dd" else row for key, row in content.rows.items()}
+    old = Content(tuple(runs), content.machines, rows)
+    experiment = summary.declared(old)
+    assert experiment.methods == ("adgm1",)
+    assert {row["method"] for row in summary.enriched(old, experiment)} == {"adgm1"}
+
+
 def test_worst_first(rows):
     place = ("noise", 40.0, "adgm1")
     found = summary.worst_first(rows, place, "accuracy")

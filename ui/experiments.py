@@ -15,7 +15,7 @@ from experiments import engine, report, store, summary, toml_file
 from experiments.builtin import EXPERIMENTS
 from experiments.commands import SHIPPED
 from experiments.declared import Experiment, Panel
-from experiments.store import Content, Record, StoreError
+from experiments.store import Content, Record
 from experiments.summary import MEASURES, Place
 from features.datasets import DATASETS
 from features.setup import Setup
@@ -66,7 +66,11 @@ def show() -> None:
         view = st.segmented_control("Results", views, default=SHIPPED_VIEW, required=True, key="results view",
                                     label_visibility="collapsed") or SHIPPED_VIEW  # fmt: skip
     if view == SHIPPED_VIEW:
-        results = results_of(str(shipped), shipped.stat().st_mtime)
+        try:
+            results = results_of(str(shipped), *version_of(shipped))
+        except ValueError as error:  # made by another version of this app
+            st.error(f"These results cannot be shown: {error}")
+            return
         st.caption(origin(results.content))
         explore(results)
     else:
@@ -218,7 +222,7 @@ def progress(
     if rows:
         try:
             explore(results_of(str(path), *version_of(path)), experiment.methods)
-        except StoreError as error:
+        except ValueError as error:
             st.error(str(error))
     elif active:
         st.caption("The workers are starting …")
