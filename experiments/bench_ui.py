@@ -45,7 +45,7 @@ def first_frame(page: Visit) -> Row:
     """From the click on Start to the first lines of the run."""
     began = monotonic()
     page.press("Start")
-    page.wait_until(lambda: page.board("board => board.lines.length") > 0)
+    page.wait_until(lambda: page.board("board => board.lines.length > 0"))
     return row("app: Start to the first frame", monotonic() - began, "s")
 
 

@@ -148,7 +148,7 @@ class Visit:
     def ready(self) -> None:
         """The page stands, with both images."""
         self.main.get_by_role("button", name="Start", exact=True).wait_for()
-        self.page.locator("canvas[aria-roledescription]").wait_for()
+        self.page.locator("canvas[aria-roledescription]").last.wait_for()
         self.wait_until(lambda: self.board("board => board.images.every(image => !image || image.pixels)"))
 
     def press(self, name: str) -> None:
@@ -189,7 +189,7 @@ class Visit:
     def board(self, script: str, argument: Any = None) -> Any:
         """What a JavaScript function of the canvas' board returns."""
         call = f"(root, argument) => root.board && ({script})(root.board, argument)"
-        return self.page.locator(".pair-canvas").evaluate(call, argument)
+        return self.page.locator(".pair-canvas").last.evaluate(call, argument)
 
     def lines(self) -> list[list[int]]:
         found: list[list[int]] = self.board("board => board.lines.map((line) => [line.i, line.j])")
@@ -197,7 +197,7 @@ class Visit:
 
     def at(self, side: int, x: float, y: float) -> tuple[float, float]:
         """Where a pixel of an image is on the page."""
-        canvas = self.page.locator("canvas[aria-roledescription]")
+        canvas = self.page.locator("canvas[aria-roledescription]").last
         canvas.scroll_into_view_if_needed()
         frame = canvas.bounding_box()
         dx, dy = self.board("(board, [side, point]) => board.toScreen(side, point)", [side, [x, y]])

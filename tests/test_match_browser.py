@@ -212,7 +212,7 @@ def test_a_clicked_match_tells_its_terms(finished):
     finished.page.mouse.click(*place)
     finished.says(re.compile(rf"Left {i} → right {j}"))
     finished.page.get_by_test_id("stDataFrame").wait_for()
-    finished.wait_until(lambda: finished.board("board => board.data.support.length") > 0)
+    finished.wait_until(lambda: finished.board("board => board.data.support.length > 0"))
     finished.page.locator("canvas[aria-roledescription]").press("Escape")
     finished.says("Click a line")
 

@@ -70,7 +70,8 @@ def dashed(spec: Spec) -> Spec:
 def penalty_chart(now: Curves, earlier: Curves | None = None, cursor: int | None = None) -> Spec:
     """Residual and ρ over the iterations, both logarithmic, the increases of ρ marked."""
     # A penalty that balances itself changes all the time: then its curve tells enough.
-    marks: list[Spec] = [{"xAxis": k} for k in now.increases] if len(now.increases) <= MOST_MARKS else []
+    rare = len(now.increases) <= min(MOST_MARKS, 1 + len(now.history.get("rho", ())) / 10)
+    marks: list[Spec] = [{"xAxis": k} for k in now.increases] if rare else []
     if cursor is not None:
         marks.append({"xAxis": cursor, "lineStyle": {"color": GREEN, "type": "solid", "width": 2}})
     mark = {"symbol": "none", "label": {"show": False}, "lineStyle": {"color": GREY, "type": "dotted"}, "data": marks}
