@@ -19,7 +19,9 @@ from scipy.spatial import cKDTree
 
 from adgm import ADGM, EXACTLY_ONE, Problem, Sparse, iterate, solve
 from experiments import bench_baselines
+from features import figures
 from features.datasets import DATASETS
+from features.descriptors import shape_context_cost
 from features.graphs import GRAPHS
 from features.models import MODELS
 
@@ -151,6 +153,14 @@ def models() -> list[Row]:
             tables = best_of(3, lambda: MODELS[key].build(pair).runtime) - seconds  # noqa: B023
             note = f"and {1e3 * tables:.3g} ms for the solver's tables"
             rows.append(row(f"build model {key}, {name} 20 vs 30", 1e3 * seconds, "ms", target, note))
+        picture = best_of(3, lambda: figures.save(figures.matches(pair, graph="delaunay")))  # noqa: B023
+        rows.append(row(f"draw {name} 20 vs 30 as PNG", 1e3 * picture, "ms", "< 500 ms"))
+        points = best_of(20, lambda: DATASETS[name].load(images=False, **params))  # noqa: B023
+        rows.append(row(f"load {name}, points alone", 1e3 * points, "ms", "< 5 ms"))
+    for n, target in ((30, "< 2 ms"), (100, "< 15 ms")):
+        many = DATASETS["random"].load(images=False, inliers=n, outliers=0)
+        seconds = best_of(20, lambda: shape_context_cost(many.left, many.right))  # noqa: B023
+        rows.append(row(f"shape context, {n} points", 1e3 * seconds, "ms", target))
     if DATASETS["cars"].available():
         pair = DATASETS["cars"].load(images=False, number=1, outliers=8)
         n1, n2 = pair.shape

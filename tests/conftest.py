@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,14 @@ def missing(what: str, demanded_by: str) -> None:
     if os.environ.get(demanded_by):
         pytest.fail(f"{what}, and {demanded_by} demands it")
     pytest.skip(what)
+
+
+@pytest.fixture(autouse=True)
+def same_main_module() -> Iterator[None]:
+    """Streamlit's AppTest leaves its script as the main module, and processes that are spawned later would run it."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="session")

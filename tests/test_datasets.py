@@ -1,6 +1,5 @@
 """Data sets: the real ones hold what is known of them, the built-in ones tell the truth."""
 
-import time
 
 import cv2
 import numpy as np
@@ -333,15 +332,3 @@ def test_outliers_of_photographs_are_seeded_and_limited(data_dir):
     assert not np.array_equal(np.sort(other.right.points.xy, axis=0), np.sort(pair.right.points.xy, axis=0))
     with pytest.raises(ValueError, match="Cars, pair 17 has 10 of its own"):
         cars.load(number=17, outliers=11)
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("key", DATASETS)
-def test_points_alone_load_fast(data_dir, key):
-    DATASETS[key].load(images=False)
-    times = []
-    for _ in range(20):
-        start = time.process_time()
-        DATASETS[key].load(images=False)
-        times.append(time.process_time() - start)
-    assert min(times) < 0.005

@@ -2,7 +2,6 @@
 
 from itertools import combinations
 from math import cos, e, exp, pi, sin, sqrt
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -390,20 +389,3 @@ def test_model_b_matches_house_at_every_gap(data_dir):
             pair = pair_of(points[a], points[a + gap], np.arange(30))
             accuracy.append(pair.accuracy(solve(MODELS["B"].build(pair), method).matching))
         assert np.mean(accuracy) >= 0.99, f"at gap {gap}"
-
-
-@pytest.mark.data
-def test_building_is_fast(data_dir):
-    points = frames(data_dir, "house")
-    pair = pair_of(points[0][:20], points[50])
-
-    def fastest(key, times):
-        spent = []
-        for _ in range(times):
-            start = perf_counter()
-            MODELS[key].build(pair)
-            spent.append(perf_counter() - start)
-        return min(spent)
-
-    assert fastest("B", 5) < 0.020
-    assert fastest("third", 2) < 1.5
