@@ -127,6 +127,7 @@ def run(
 def compete(name: str, setup: Setup, pair: Pair, methods: Sequence[str] | None, time_limit: float) -> list[Row]:
     """All methods, and the truth, on one pair."""
     problem = setup.problem(pair)
+    _ = problem.runtime, affinity(problem)  # the tables that all methods share are nobody's time
     chosen = [key for key in comparison.fitting(problem) if methods is None or key in methods]
     found = list(comparison.compare(setup, pair, problem, chosen, time_limit=time_limit))
     assert pair.truth is not None
