@@ -10,7 +10,7 @@ from experiments.summary import MEASURES, Place, Point
 from features.pairs import Value
 from ui.charts import Spec
 
-SYMBOLS = ("circle", "rect", "diamond", "triangle", "arrow", "pin", "roundRect")
+SYMBOLS = ("circle", "rect", "diamond", "triangle", "roundRect", "emptyCircle", "emptyRect", "emptyDiamond")
 
 
 def drawn(panel: Panel, method: str, means: dict[Place, Point]) -> list[tuple[Value | None, Point]]:
@@ -48,7 +48,7 @@ def one_curve(panel: Panel, method: str, means: dict[Place, Point], at: dict[Any
         if point.error > 0
     ]
     mark = {"symbol": "none", "silent": True, "animation": False, "data": whiskers, "label": {"show": False},
-            "lineStyle": {"color": style["color"], "type": "solid", "width": 1, "opacity": 0.6}}  # fmt: skip
+            "lineStyle": {"color": style["color"], "type": "solid", "width": 2, "opacity": 0.7}}  # fmt: skip
     return {
         "type": "line",
         "id": method,
