@@ -7,6 +7,7 @@ on a phone go to a folder of one's choice, for looking at.
 import argparse
 import io
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ sys.path.insert(0, str(HERE.parent))
 
 from experiments.driving import Server, Visit, chromium, serving  # noqa: E402
 
-WIDTH, HEIGHT = 1400, 1330
-SCENE = "?data=turntable&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C&method=adgm1"
+WIDTH, HEIGHT = 1400, 1590
+SCENE = "?data=turntable&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C&method=adgm"
 Box = dict[str, float]
-GIF_WIDTH, FRAMES, MILLISECONDS, COLOURS = 800, 40, 160, 96
+GIF_WIDTH, FRAMES, MILLISECONDS, COLOURS = 760, 36, 120, 192
 
 
 def open_page(browser: Any, server: Server, **options: Any) -> Visit:
@@ -45,36 +46,47 @@ def finished(browser: Any, server: Server, **options: Any) -> bytes:
 
 
 def running(browser: Any, server: Server) -> list[Image.Image]:
-    """Screenshots of the picture and the curves while a run goes on."""
+    """Screenshots of the picture and the curves along a run, step by step: the same on a busy machine."""
     page = open_page(browser, server)
+    page.choose("Pace", "10 iterations/s")
     page.press("Start")
-    page.wait_until(lambda: page.board("board => board.lines.length") > 0)
-    frames: list[Image.Image] = []
-    box = region(page)
-    while page.page.get_by_role("button", name="Stop solver").is_visible() or len(frames) < 3:
+    page.press("Pause")
+    page.says("Paused")
+    page.page.locator(".st-key-heat-map canvas").last.wait_for()
+    box, frames, going = region(page), list[Image.Image](), page.page.get_by_role("button", name="Step", exact=True)
+    while going.is_visible():
         frames.append(Image.open(io.BytesIO(page.page.screenshot(clip=box))).convert("RGB"))
-    page.finish()
-    page.settled()
+        before = page.iteration()
+        going.click()
+        page.wait_until(partial(beyond, page, before))
+        page.page.wait_for_timeout(300)  # until it is drawn
     page.close()
     return frames
 
 
+def beyond(page: Visit, iteration: int) -> bool:
+    return page.iteration() > iteration
+
+
 def region(page: Visit) -> Box:
     """Where the canvas and the curves are."""
-    canvas = page.page.locator("canvas[aria-roledescription]").bounding_box()
-    chart = page.page.get_by_test_id("stEchartsChart").last.bounding_box()
-    top = canvas["y"] - 100
+    canvas = page.page.locator("canvas[aria-roledescription]").last.bounding_box()
+    chart = page.page.locator(".st-key-heat-map").last.bounding_box()
+    top = canvas["y"] - 52
     return {"x": canvas["x"] - 12, "y": top, "width": canvas["width"] + 24,
             "height": chart["y"] + chart["height"] - top + 6}  # fmt: skip
 
 
 def animated(frames: list[Image.Image]) -> bytes:
-    """The frames as a GIF of one palette, the last one held."""
+    """Some of the frames as a GIF of one palette, the last one held."""
     step = max(1, len(frames) / FRAMES)
     chosen = [frames[int(k * step)] for k in range(min(FRAMES, len(frames)))] + [frames[-1]]
     height = round(GIF_WIDTH * chosen[0].height / chosen[0].width)
     small = [frame.resize((GIF_WIDTH, height), Image.Resampling.LANCZOS) for frame in chosen]
-    palette = small[-1].quantize(COLOURS, dither=Image.Dither.NONE)
+    sheet = Image.new("RGB", (GIF_WIDTH, 2 * height))
+    sheet.paste(small[len(small) // 2], (0, 0))
+    sheet.paste(small[-1], (0, height))
+    palette = sheet.quantize(COLOURS, dither=Image.Dither.NONE)
     drawn = [frame.quantize(COLOURS, palette=palette, dither=Image.Dither.NONE) for frame in small]
     out = io.BytesIO()
     durations = [MILLISECONDS] * (len(drawn) - 1) + [1500]
@@ -86,7 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", type=Path, metavar="FOLDER", help="also take dark and narrow pictures, into a folder")
     options = parser.parse_args()
-    with serving() as server, chromium() as browser:
+    with serving(ADGM_DATA_DIR=None) as server, chromium() as browser:
         (HERE / "match.png").write_bytes(finished(browser, server))
         (HERE / "match.gif").write_bytes(animated(running(browser, server)))
         if options.all is not None:
