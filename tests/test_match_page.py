@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,17 @@ def test_start_again_repeats_the_run_and_two_runs_are_compared():
     page.set("adgm1-max_iter", 1).start()
     assert page.says("in common") or page.says("the same matching")
     assert page.says("**A:** Run 1")
+
+
+def test_a_run_that_ends_while_the_page_is_drawn_leaves_no_dead_button():
+    page = Page(SMALL).start()
+    job = page.test.session_state["run"].job
+    ended = job.snapshot()
+    answers = iter([replace(ended, status="running")])
+    job.snapshot = lambda: next(answers, ended)
+    page.run()
+    assert not page.test.button(key="go").disabled
+    assert page.says("Converged")
 
 
 def test_scrubbing_and_filters_change_what_is_drawn():

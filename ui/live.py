@@ -59,9 +59,9 @@ def show_points(chosen: Chosen, mode: canvas.Mode, graph: str) -> None:
         st.caption("No matching yet: press Start.")
 
 
-def show(run: Run, graph: str) -> None:
-    """The live part of the page; it ticks only while the run, or its replay, does."""
-    ticking = run.job.snapshot().active or playing()
+def show(run: Run, graph: str, active: bool) -> None:
+    """The live part of the page; it ticks only while the run (when the page was drawn), or its replay, does."""
+    ticking = active or playing()
     st.fragment(_show, run_every=TICK if ticking else None)(run, graph, ticking)
 
 

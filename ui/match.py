@@ -31,6 +31,7 @@ def show() -> None:
     chosen = sidebar()
     link = asked_by_link()
     run: Run | None = st.session_state.get("run")
+    active = is_active(run)  # asked once: the whole page, and its ticking, must go by the same answer
     if chosen is None:
         empty_state()
         return
@@ -40,7 +41,7 @@ def show() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="start"):
         again = run is not None and run.answers(chosen)
         if st.button("Start again" if again else "Start", type="primary", icon=":material/play_arrow:", key="go",
-                     disabled=bool(complaint) or is_active(run)):  # fmt: skip
+                     disabled=bool(complaint) or active):  # fmt: skip
             run = start(chosen)
         st.selectbox(
             "Pace", list(PACES), key="pace", width=180, on_change=change_pace,
@@ -51,14 +52,14 @@ def show() -> None:
                         help="Seconds of computing, then the best matching so far is the result")  # fmt: skip
         graph = st.selectbox("Graph", list(live.OVERLAYS), key="graph", width=140,
                              help="Edges drawn over the points")  # fmt: skip
-        editing = st.toggle("Edit points", key="edit", disabled=is_active(run), help="Click to add, drag to move, "
+        editing = st.toggle("Edit points", key="edit", disabled=active, help="Click to add, drag to move, "
                             "right-click or the Delete key to delete, with undo")  # fmt: skip
     st.caption(f"{chosen.pair.name} · {size.text}")
     if complaint:
         st.warning(complaint)
     if link and run is None and not complaint:
         run = start(chosen)
-    shown = run if run is not None and (is_active(run) or run.shows(chosen)) and not editing else None
+    shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
     if shown is not None and not shown.answers(chosen):
         st.info("The settings have changed since this run. Press Start to run the new ones.", icon=":material/info:")
     if shown is None:
@@ -66,8 +67,8 @@ def show() -> None:
         if editing:
             takeaway.points(chosen)
         return
-    live.show(shown, graph)
-    if not is_active(shown) and shown.job.snapshot().best is not None:
+    live.show(shown, graph, active)
+    if not active and shown.job.snapshot().best is not None:
         outcome.show(shown)
         takeaway.show(shown)
 
