@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,26 +51,31 @@ def undisturbed(tmp_path_factory) -> dict:
 # ---- kills -------------------------------------------------------------------------------------------------------
 
 
+LARGER = replace(SMALL, panels=tuple(replace(panel, count=60) for panel in SMALL.panels))
+
+
 def slowly(path: Path) -> None:
-    engine.run(SMALL, path, watch=lambda progress: time.sleep(0.01))
+    engine.run(LARGER, path, watch=lambda progress: time.sleep(0.02))
 
 
-def test_killed_twenty_times_the_rows_are_those_of_an_undisturbed_run(tmp_path, undisturbed):
-    path, rng = tmp_path / "killed.jsonl", np.random.default_rng(0)
-    sizes = []
+def test_killed_twenty_times_the_rows_are_those_of_an_undisturbed_run(tmp_path):
+    quiet, path, rng = tmp_path / "quiet.jsonl", tmp_path / "killed.jsonl", np.random.default_rng(0)
+    engine.run(LARGER, quiet)
+    undisturbed, sizes = rows_of(store.read(quiet)), []
     for _ in range(20):
         child = FORK.Process(target=slowly, args=(path,))
         child.start()
-        child.join(float(rng.uniform(0.0, 0.12)))
+        child.join(float(rng.uniform(0.0, 0.4)))
+        assert child.exitcode is None, "it was through before it could be killed"
         os.kill(child.pid, signal.SIGKILL)
         child.join()
         sizes.append(len(store.read(path).rows))
-    assert sizes == sorted(sizes), "a kill lost rows that were there"
-    outcome = engine.run(SMALL, path)
+    assert sizes == sorted(sizes) and sizes[-1] > 0, "a kill lost rows that were there"
+    outcome = engine.run(LARGER, path)
     content = store.read(path)
-    assert outcome.new == len(undisturbed) - sizes[-1]
+    assert outcome.new == len(undisturbed) - sizes[-1] > 0
     assert rows_of(content) == undisturbed
-    assert sum(b'"kind": "row"' in line for line in path.read_bytes().splitlines()) == len(undisturbed)
+    assert sum(b'"kind": "row"' in line for line in path.read_bytes().splitlines()) == len(undisturbed) == 240
 
 
 def test_the_command_killed_with_its_workers_leaves_no_process_and_is_finished_by_the_same_command(tmp_path):
