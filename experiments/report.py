@@ -176,7 +176,7 @@ def table(
         values = [good * row[column] for row in numbers if row[column] is not None]  # type: ignore[operator]
         top = max(values, default=0.0)
         for at, row in enumerate(numbers):
-            if good and row[column] is not None and good * row[column] >= top - 1e-9 * abs(top):  # type: ignore[operator]
+            if good and len(numbers) > 1 and row[column] is not None and good * row[column] >= top - 1e-9 * abs(top):  # type: ignore[operator]
                 best.add((at, column + 1))
     pairs = f"{min(counts)} to {max(counts)}" if counts and min(counts) < max(counts) else f"{max(counts, default=0)}"
     first = "Method" if not panel.values else f"Method \\ {panel.label}"
