@@ -1,6 +1,5 @@
 """Data sets: the real ones hold what is known of them, the built-in ones tell the truth."""
 
-
 import cv2
 import numpy as np
 import pytest

@@ -209,6 +209,7 @@ def test_a_clicked_match_tells_its_terms(finished):
                               "board.lineAt(x - f.left, y - f.top); return l && [l.i, l.j] }", place)  # fmt: skip
         if over == [i, j]:
             break
+    assert over == [i, j]
     finished.page.mouse.click(*place)
     finished.says(re.compile(rf"Left {i} → right {j}"))
     finished.page.get_by_test_id("stDataFrame").wait_for()
