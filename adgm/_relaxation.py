@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from adgm import _kernels as kernels
 from adgm._kernels import Assigned, Costs, FloatArray, Labels, LongArray
@@ -33,6 +32,8 @@ class PairCosts:
     """A problem's energy as Σ c_p + ½ Σ S_pq over the chosen variables p and q ≠ p, with S symmetric, row by row."""
 
     def __init__(self, problem: Problem) -> None:
+        from scipy.sparse import csr_array
+
         layout, self.n = problem.layout, problem.n
         self.single = np.zeros(self.n)
         self.dense: list[FloatArray] = []

@@ -5,20 +5,25 @@ is, tuples whose pairs can be matched together. All matchings of equally many pa
 their scores differ by exactly what their energies differ. Unary affinities stand on the diagonal of the pairwise ones.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import factorial
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from adgm import _kernels as kernels
 from adgm._kernels import Fibers, FloatArray, Groups, LongArray
 from adgm._tables import CHUNK, Layout, Runtime, grow_fibers
 from adgm.problem import Dense, Potential, Problem, Sparse
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 DENSE_SHARE = 0.1  # a sparse matrix with more of its entries stored than this is faster as a dense one
 
@@ -189,6 +194,8 @@ def _build(problem: Problem) -> Affinity:
 
 def _pairs(problem: Problem) -> tuple[FloatArray | csr_array | Computed | None, float, FloatArray, bool]:
     """The pairwise affinities, the largest cost, the costs on the diagonal, and whether no other cost was dropped."""
+    from scipy.sparse import csr_array  # when it is needed: importing it takes as long as numba
+
     layout, n = problem.layout, problem.n
     stored = _stored(problem)
     if stored is None and not problem.runtime.columns:
@@ -224,6 +231,8 @@ def _pairs(problem: Problem) -> tuple[FloatArray | csr_array | Computed | None, 
 
 def _stored(problem: Problem) -> csr_array | None:
     """The sum of the sparse pairwise potentials, symmetric."""
+    from scipy.sparse import csr_array
+
     n, total = problem.n, None
     number = problem.layout.renumber()
     for p in problem.potentials:
