@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adgm import ANY, EXACTLY_ONE, Problem, State
+from adgm import ANY, EXACTLY_ONE, Problem, State, terms
 from adgm.rounding import Assignment, best_rounding, hungarian
 from features.models.base import Sense
 from features.pairs import Pair
@@ -53,14 +53,9 @@ def as_assignment(problem: Problem, matching: ArrayLike) -> Assignment:
 
 
 def shares(problem: Problem, assignment: ArrayLike) -> NDArray[np.float64]:
-    """What each match of `matched_pairs` contributes to the energy; they sum to it.
-
-    A term of order d counts at its last place: for symmetric potentials, the d-th part of it at each of its points.
-    """
-    x = np.asarray(assignment, dtype=np.float64)
-    blocks = np.stack([x] * max(2, problem.order))
-    terms = sum(problem.runtime.contract(blocks, d)[1] for d in range(problem.order))
-    return np.asarray(terms, np.float64)[x > 0]
+    """What each match of `matched_pairs` contributes to the energy; they sum to it (see `adgm.terms.shares`)."""
+    part = terms.shares(terms.paid_terms(problem, assignment))
+    return np.array([part.get((i, j), 0.0) for i, j in matched_pairs(problem, assignment).tolist()])
 
 
 def true_assignment(problem: Problem, truth: ArrayLike) -> Assignment:
