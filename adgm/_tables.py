@@ -67,23 +67,20 @@ def grow_fibers(layout: Layout, parts: list[tuple[LongArray, FloatArray, bool]])
     for index, cost, symmetric in parts:
         index = np.asarray(index, dtype=np.uint32)  # half the memory of what follows
         order = index.shape[1]
-        if symmetric:
-            rows = np.concatenate([index[:, p] for p in permutations(range(order))])
-            trees = [(-1, rows, np.tile(cost, len(rows) // max(1, len(index))))]
-        else:
-            trees = [(slot, np.ascontiguousarray(index[:, opened(order, slot)]), cost) for slot in range(order)]
-        for slot, rows, row_costs in trees:
-            root, *rest = kernels.grow_tree(rows, row_costs, layout.n, nodes, leaves)
-            nodes, leaves = nodes + len(rest[0]), leaves + len(rows)
+        trees = [(-1, [list(p) for p in permutations(range(order))])]
+        if not symmetric:
+            trees = [(slot, [opened(order, slot)]) for slot in range(order)]
+        for slot, orderings in trees:
+            root, *rest = kernels.grow_tree(index, cost, np.array(orderings), layout.n, nodes, leaves)
+            nodes, leaves = nodes + len(rest[0]), leaves + len(rest[2])
             orders.append(order)
             opens.append(slot)
             arrays.append((root[None], *rest))
     if not arrays:
         nothing = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0)
         arrays.append((np.empty((0, layout.n + 1), np.int64), *nothing))
-    return Fibers(
-        np.array(orders, np.int64), np.array(opens, np.int64), *map(np.concatenate, zip(*arrays, strict=True))
-    )
+    joined = arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
+    return Fibers(np.array(orders, np.int64), np.array(opens, np.int64), *joined)
 
 
 class PairwiseColumns:

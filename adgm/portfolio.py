@@ -4,14 +4,14 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from math import ceil, factorial
+from math import factorial
 from typing import Literal, TypeVar
 
 import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.problem import Potential, Problem, Sparse
-from adgm.rounding import Assignment, best_rounding
+from adgm.rounding import Assignment, best_rounding, hungarian
 from adgm.run import State
 from adgm.search import improve, wander
 from adgm.solver import ADGM, AUTO, RULES, ADGMState
@@ -28,6 +28,8 @@ class Lane:
     factor: its ρ0 in units of the one that "auto" chooses. balance: whether ρ adapts from there, as "auto" does, or
     only grows, as in the paper. split: None leaves symmetric tensors as they are; a number keeps one sorted copy of
     each hyperedge (an equal energy, another algorithm), sorted by node numbers that are shuffled with it (0: not).
+    anew: its kicks begin at a random matching instead of its own, so that it agrees with the others only by finding
+    the same matching another way.
     """
 
     factor: float = 1.0
@@ -35,10 +37,11 @@ class Lane:
     start: Literal["uniform", "zeros", "random"] = "uniform"
     coupling: Literal["star", "chain"] = "star"
     split: int | None = None
+    anew: bool = False
     seed: int = 0
 
     def method(self, auto: float, max_iter: int) -> ADGM:
-        options = {**AUTO, "rho0": self.factor * auto}
+        options = {**AUTO, "rho0": self.factor * auto, "round_every": 0}  # the portfolio rounds, at its own pace
         if not self.balance:
             options["balance"] = 1.0
         return ADGM(coupling=self.coupling, start=self.start, seed=self.seed, max_iter=max_iter, **options)
@@ -47,25 +50,26 @@ class Lane:
         parts = [f"{self.factor:g} × ρ0" if self.factor != 1 else "ρ0", "" if self.balance else "growing only"]
         parts += [self.start if self.start != "uniform" else "", self.coupling if self.coupling != "star" else ""]
         parts += ["" if self.split is None else "sorted copies" if self.split == 0 else "renumbered copies"]
+        parts += ["kicks anew" if self.anew else ""]
         return ", ".join(part for part in parts if part)
 
 
 # The first lanes: balanced and merely growing penalties, small ones that roam and large ones that walk straight.
 PAIRWISE = (
     Lane(),
-    Lane(1 / 2, balance=False),
+    Lane(1 / 2, balance=False, anew=True),
     Lane(balance=False, start="zeros"),
-    Lane(4.0, start="random"),
+    Lane(4.0, start="random", anew=True),
     Lane(16.0, balance=False),
-    Lane(1 / 2, balance=False, start="random"),
+    Lane(1 / 2, balance=False, start="random", anew=True),
 )
 HIGHER = (
     Lane(),
-    Lane(4.0, split=0),
+    Lane(4.0, split=0, anew=True),
     Lane(1 / 2, balance=False, coupling="chain"),
-    Lane(4.0, start="zeros", coupling="chain", split=1),
+    Lane(4.0, start="zeros", coupling="chain", split=1, anew=True),
     Lane(balance=False, split=1),
-    Lane(4.0, start="random"),
+    Lane(4.0, start="random", anew=True),
 )
 WAVE = len(PAIRWISE)
 
@@ -88,6 +92,7 @@ class LaneState:
     run: ADGMState
     best: Assignment | None = None
     best_energy: float = np.inf
+    at: Assignment | None = None  # where its kicks have led, the best matching before them
     ended: Literal["", "converged", "beaten", "limit"] = ""
     residuals: FloatArray = field(default_factory=lambda: np.empty(0))  # a value per iteration
     energies: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -119,16 +124,17 @@ class Portfolio:
     Every `stride` iterations all lanes round, improve their matching by the local search, and losers end: after
     `trial` iterations those in the worse half, after twice as many all but the leader, after `max_iter` that one too.
     When all lanes of a wave ended, each one's matching is kicked and improved, `kicks` times for every node of the
-    smaller graph. Then it is over if `agree` lanes found the best matching; otherwise another wave starts, until there
-    were `most_lanes`.
+    smaller graph; and again, `rounds` times at most, until `agree` lanes hold the best matching. If they do not agree
+    even then, another wave starts, until there were `most_lanes`.
 
     Work is counted in iterations and every lane has its own seed, so that the result does not depend on `threads`
     (None: all cores). `prove(problem, assignment)` is asked once, at the end, whether the matching is optimal.
     """
 
     most_lanes: int = 24
-    agree: int = 3
-    kicks: float = 0.5
+    agree: int = 4
+    kicks: int = 3
+    rounds: int = 4
     stride: int = 50
     trial: int = 100
     max_iter: int = 400
@@ -137,12 +143,11 @@ class Portfolio:
     prove: Callable[[Problem, Assignment], bool | None] | None = None
 
     def __post_init__(self) -> None:
-        for name, low in (("most_lanes", 1), ("agree", 1), ("stride", 1), ("trial", 1), ("max_iter", 1)):
+        lowest = {"most_lanes": 1, "agree": 1, "kicks": 0, "rounds": 1, "stride": 1, "trial": 1, "max_iter": 1}
+        for name, low in lowest.items():
             value = getattr(self, name)
             if not (isinstance(value, int | np.integer) and value >= low):
                 raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-        if not (isinstance(self.kicks, int | float) and 0 <= self.kicks < np.inf):
-            raise ValueError(f"kicks must be a number of at least 0 per node, got {self.kicks!r}")
         if self.threads is not None and not (isinstance(self.threads, int) and self.threads >= 1):
             raise ValueError(
                 f"threads must be a whole number of at least 1, or None for all cores, got {self.threads!r}"
@@ -219,24 +224,30 @@ class Portfolio:
         )
 
     def _close_wave(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        lanes = list(state.lanes)
-        wave = range(state.first, len(lanes))
-        kicks = ceil(self.kicks * min(problem.shape))
+        wave = range(state.first, len(state.lanes))
+        kicks = self.kicks * min(problem.shape)
+        for turn in range(self.rounds):
+            lanes = list(state.lanes)
 
-        def kicked(i: int) -> LaneState:
-            best = lanes[i].best
-            assert best is not None
-            return with_matching(problem, lanes[i], wander(problem, best, kicks, lanes[i].lane.seed)[0])
+            def kicked(i: int, lanes: list[LaneState] = lanes, turn: int = turn) -> LaneState:
+                each = lanes[i]
+                rng = np.random.default_rng([each.lane.seed, turn])
+                at = hungarian(problem, rng.random(problem.n)) if turn == 0 and each.lane.anew else each.at
+                assert at is not None
+                at = wander(problem, at, kicks, rng)[0]
+                return replace(with_matching(problem, each, at), at=at)
 
-        for i, each in zip(wave, self._map(problem, kicked, wave), strict=True):
-            lanes[i] = each
-        state = self._led(problem, replace(state, lanes=tuple(lanes)))
-        agreed = state.agreeing >= min(self.agree, len(lanes))
-        if agreed or len(lanes) >= self.most_lanes:
+            for i, each in zip(wave, self._map(problem, kicked, wave), strict=True):
+                lanes[i] = each
+            state = self._led(problem, replace(state, lanes=tuple(lanes)))
+            agreed = state.agreeing >= min(self.agree, len(lanes))
+            if agreed:
+                break
+        if agreed or len(state.lanes) >= self.most_lanes:
             assert state.best is not None
             proved = None if self.prove is None else self.prove(problem, state.best)
             return replace(state, finished=True, converged=agreed, proved=proved)
-        return replace(state, lanes=self._wave(problem, state.lanes), first=len(lanes), in_wave=0)
+        return replace(state, lanes=self._wave(problem, state.lanes), first=len(state.lanes), in_wave=0)
 
     def _wave(self, problem: Problem, before: tuple[LaneState, ...]) -> tuple[LaneState, ...]:
         """The lanes so far and the next ones, ready to run."""
@@ -262,7 +273,7 @@ class Portfolio:
         matching = lanes[leader].best
         if matching is None:
             return state
-        agreeing = sum(each.best is not None and np.array_equal(each.best, matching) for each in lanes)
+        agreeing = sum(each.at is not None and np.array_equal(each.at, matching) for each in lanes)
         return replace(state, leader=leader, agreeing=agreeing, best=matching, best_energy=lanes[leader].best_energy)
 
     def _map(self, problem: Problem, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
@@ -291,7 +302,7 @@ def with_matching(problem: Problem, each: LaneState, assignment: Assignment) -> 
     energy = problem.energy(assignment)
     if each.best is not None and not energy < each.best_energy:
         return each
-    return replace(each, best=assignment, best_energy=energy)
+    return replace(each, best=assignment, best_energy=energy, at=assignment)
 
 
 def split(problem: Problem, numbering: int | None) -> Problem:

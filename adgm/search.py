@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
-from adgm._kernels.search import Neighbourhood, changed, descend
+from adgm._kernels.search import Neighbourhood, changed, descend, gather, repeats
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.problem import Dense, Problem, Sparse
 from adgm.projections import KIND
@@ -16,6 +16,7 @@ from adgm.rounding import Assignment
 
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
+NOTHING: LongArray = np.empty(0, np.int64)
 PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
 
 
@@ -28,10 +29,13 @@ def improve(problem: Problem, assignment: Assignment, most_changes: int = MOST_C
     return _surroundings(problem).improve(assignment, most_changes)
 
 
-def wander(problem: Problem, assignment: Assignment, kicks: int, seed: int = 0) -> tuple[Assignment, float]:
+def wander(
+    problem: Problem, assignment: Assignment, kicks: int, seed: int | np.random.Generator = 0
+) -> tuple[Assignment, float]:
     """`improve`, then `kicks` times: a few random changes, however bad, and `improve` again; a better end is kept.
 
-    How many nodes a kick moves is drawn evenly over powers, from two to all of them: most stay near, some start anew.
+    How many changes a kick makes is drawn evenly over powers, from two to four per node of the smaller graph: some stay
+    near, some start anew.
     """
     return _surroundings(problem).wander(assignment, kicks, np.random.default_rng(seed))
 
@@ -58,6 +62,7 @@ class Surroundings:
             self.diagonal = self.columns[0].matrix.diagonal().copy()
         singles, parts = as_sets(problem)
         pairwise = sum(p.order(problem.shape) == 2 for p in problem.potentials)
+        self.apart = apart(problem, parts)
         self.neighbourhood = Neighbourhood(
             tables,
             grow_fibers(layout, [(index, cost / factorial(index.shape[1]), True) for index, cost in parts]),
@@ -68,45 +73,51 @@ class Surroundings:
             KIND[problem.rows],
             KIND[problem.cols],
             2.0 * pairwise * runtime.scale,
+            self.apart,
         )
 
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
-        return on, self.descend(on, self.pairs(on), most_changes)
+        return on, self.descend(on, self.pairs(on), self.edges(on), most_changes)
 
     def wander(self, assignment: Assignment, kicks: int, rng: np.random.Generator) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
-        pairs = self.pairs(on)
-        gained = self.descend(on, pairs)
-        largest = max(2, min(self.neighbourhood.number.shape))
+        here = on, self.pairs(on), self.edges(on)
+        gained = self.descend(*here)
+        most = 4 * min(self.neighbourhood.number.shape)
         for _ in range(kicks):
-            new, new_pairs = on.copy(), pairs.copy()
-            moves = round(2.0 * (largest / 2.0) ** rng.random())
-            change = sum(self.descend(new, new_pairs, 1, int(v), -np.inf) for v in rng.integers(len(on), size=moves))
-            change += self.descend(new, new_pairs)
+            there = here[0].copy(), here[1].copy(), here[2].copy()
+            changes = round(2.0 * (most / 2.0) ** rng.random())
+            change = self.descend(*there, forced=rng.integers(len(on), size=changes))
             if change < -self.tolerance:
-                on, pairs, gained = new, new_pairs, gained + change
-        return on, gained
+                here, gained = there, gained + change + self.descend(*there)
+        return here[0], gained
 
     def descend(
         self,
         on: Assignment,
         pairs: FloatArray,
+        edges: FloatArray,
         most: int = MOST_CHANGES,
-        first: int = 0,
-        tolerance: float | None = None,
+        forced: LongArray = NOTHING,
     ) -> float:
-        """`_kernels.search.descend` from the variable `first`, with missing columns computed: the energy change."""
-        progress = np.array([first, 0.0, 0.0, 0.0])
-        tolerance = self.tolerance if tolerance is None else tolerance
+        """`_kernels.search.descend` with missing columns computed: the energy change.
+
+        After `forced` changes only what they touch is looked at; otherwise everything, until nothing pays.
+        """
+        progress = np.zeros(5)
+        thorough = not len(forced)
+        awake = np.full(len(on), thorough)
         missing = 0
         while missing >= 0:
             with self.runtime.guard():
                 clock = self.runtime.tick()
-                missing = descend(self.neighbourhood, on, pairs, progress, tolerance, most, clock)
+                missing = descend(
+                    self.neighbourhood, on, pairs, edges, awake, forced, thorough, progress, self.tolerance, most, clock
+                )
                 if missing >= 0:
                     self.fetch(np.append(missing, np.flatnonzero(on)), clock)
-        return float(progress[3])
+        return float(progress[4])
 
     def change(self, assignment: Assignment, removed: Sequence[int], added: Sequence[int]) -> float:
         on = np.array(assignment, dtype=np.bool_)
@@ -124,12 +135,40 @@ class Surroundings:
                 total += columns.product(on.astype(np.float64), self.runtime.tick())
         return total - 2.0 * self.diagonal * on
 
+    def edges(self, on: Assignment) -> FloatArray:
+        """For every variable, what it costs in hyperedges whose others are on; empty if looks cannot use that."""
+        if not self.apart:
+            return np.empty(0)
+        gathered: FloatArray = gather(self.neighbourhood, on)
+        return gathered
+
     def fetch(self, wanted: LongArray, clock: int) -> None:
         """Store these columns, the first ones first, without filling more than half of the store at once."""
         for columns in dict.fromkeys(self.columns):
             missing = wanted[columns.table.slot[wanted] < 0]
             for _ in columns.chunks(missing[: max(FEWEST_COLUMNS // 2, len(columns.owner) // 2)], clock):
                 pass
+
+
+def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]]) -> bool:
+    """Whether no cost involves two variables of one row or column; `parts`: of `as_sets`. Formulas give them none."""
+    n1, n2 = problem.shape
+    for p in problem.potentials:  # numbered before any mask
+        if isinstance(p, Sparse) and p.symmetric:
+            row, col = np.divmod(np.arange(n1 * n2), n2)
+            if repeats(p.indices, row) or repeats(p.indices, col):
+                return False
+    layout = problem.layout
+    for index, _ in parts:
+        if repeats(index, layout.row) or repeats(index, layout.col):
+            return False
+    number = layout.renumber().reshape(problem.shape)
+    for matrix in (columns.matrix for columns in problem.runtime.columns if columns.matrix is not None):
+        for members in (*number, *number.T):
+            block = matrix[np.ix_(members[members >= 0], members[members >= 0])]
+            if np.count_nonzero(block) > np.count_nonzero(block.diagonal()):
+                return False
+    return True
 
 
 def as_sets(problem: Problem) -> tuple[FloatArray, list[tuple[LongArray, FloatArray]]]:

@@ -9,7 +9,7 @@ from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
 RULES = [(AT_MOST_ONE, AT_MOST_ONE), (EXACTLY_ONE, AT_MOST_ONE), (ANY, AT_MOST_ONE), (EXACTLY_ONE, ANY), (ANY, ANY)]
-SHORT = {"most_lanes": 8, "kicks": 0.6, "max_iter": 120, "trial": 40, "stride": 20}
+SHORT = {"most_lanes": 8, "kicks": 4, "max_iter": 120, "trial": 40, "stride": 20}
 
 
 def signature(result):
@@ -118,7 +118,7 @@ def test_lanes_differ_and_say_how(order):
 
 
 def test_wrong_options_are_named():
-    with pytest.raises(ValueError, match="kicks must be a number of at least 0 per node, got -1"):
+    with pytest.raises(ValueError, match="kicks must be a whole number of at least 0, got -1"):
         Portfolio(kicks=-1)
     with pytest.raises(ValueError, match="agree must be a whole number of at least 1, got 0"):
         Portfolio(agree=0)

@@ -30,6 +30,7 @@ class Neighbourhood(NamedTuple):
     row_kind: int  # BOX, CAPPED or SIMPLEX
     col_kind: int
     reach: float  # no pairwise cost of two variables exceeds this
+    apart: bool  # whether variables that share a row or a column have no costs together
 
 
 @inlined
@@ -43,53 +44,98 @@ def together(column_of, columns, row_of, rows, v, w):
 
 
 @compiled
+def reap(target, value, on, first, last, share, out):
+    """The leaves first … last: without `out` the sum of those whose target is on, else out[target] += share · value."""
+    total = 0.0
+    if out.size:
+        for e in range(first, last):
+            out[target[e]] += share * value[e]
+    else:
+        for e in range(first, last):
+            if on[target[e]]:
+                total += value[e]
+    return total
+
+
+@compiled
+def walk(key, child, target, value, on, first, last, levels, share, out):
+    """`reap` the leaves below the nodes first … last, `levels` levels down, along keys that are on."""
+    total = 0.0
+    if levels == 0:
+        total = reap(target, value, on, first, last, share, out)
+    elif levels == 1:
+        for p in range(first, last):
+            if on[key[p]]:
+                total += reap(target, value, on, child[p], child[p + 1], share, out)
+    else:
+        at = np.empty(levels, np.int64)
+        end = np.empty(levels, np.int64)
+        at[0], end[0], level = first, last, 0
+        while level >= 0:
+            if at[level] == end[level]:
+                level -= 1
+                continue
+            p = at[level]
+            at[level] += 1
+            if on[key[p]]:
+                if level == levels - 1:
+                    total += reap(target, value, on, child[p], child[p + 1], share, out)
+                else:
+                    level += 1
+                    at[level], end[level] = child[p], child[p + 1]
+    return total
+
+
+@compiled
 def hyperedges(orders, opens, root, key, child, target, value, on, v):
     """Σ costs of the hyperedges of v whose other variables are all on, over the symmetric trees of `Fibers`.
 
     A leaf below the root v is one ordering of the others; v itself can stand in any of the modes.
     """
-    total = 0.0
-    for tree in range(orders.size):
-        if opens[tree] >= 0:
-            continue
-        order, part = orders[tree], 0.0
-        first, last = root[tree, v], root[tree, v + 1]
-        if order == 2:
-            for e in range(first, last):
-                if on[target[e]]:
-                    part += value[e]
-        elif order == 3:
-            for p in range(first, last):
-                if on[key[p]]:
-                    for e in range(child[p], child[p + 1]):
-                        if on[target[e]]:
-                            part += value[e]
-        else:
-            bottom = order - 3  # the level of nodes above the leaves
-            at = np.empty(bottom + 1, np.int64)
-            end = np.empty(bottom + 1, np.int64)
-            at[0], end[0], level = first, last, 0
-            while level >= 0:
-                if at[level] == end[level]:
-                    level -= 1
-                    continue
-                p = at[level]
-                at[level] += 1
-                if not on[key[p]]:
-                    continue
-                if level < bottom:
-                    level += 1
-                    at[level], end[level] = child[p], child[p + 1]
+    total, nowhere = 0.0, np.empty(0)
+    for t in range(orders.size):
+        if opens[t] < 0:
+            below = walk(key, child, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, 0.0, nowhere)
+            total += orders[t] * below
+    return total
+
+
+@compiled
+def spread(orders, opens, root, key, child, target, value, on, v, sign, edges):
+    """edges += sign · (what every other variable costs in hyperedges with v and variables that are on)."""
+    for t in range(orders.size):
+        if opens[t] < 0:
+            share = sign * orders[t] * (orders[t] - 1)  # both can stand in any of the modes
+            walk(key, child, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, share, edges)
+
+
+@compiled
+def joint(orders, opens, root, key, child, target, value, on, v, w):
+    """Σ costs of the hyperedges of v and w whose other variables are all on."""
+    total, nowhere = 0.0, np.empty(0)
+    for t in range(orders.size):
+        if opens[t] < 0:
+            order = orders[t]
+            among = target if order == 2 else key
+            first, last = root[t, v], root[t, v + 1]
+            while first < last:  # keys are sorted, and so are the leaves of a node
+                middle = (first + last) // 2
+                if among[middle] < w:
+                    first = middle + 1
                 else:
-                    for e in range(child[p], child[p + 1]):
-                        if on[target[e]]:
-                            part += value[e]
-        total += order * part
+                    last = middle
+            while first < root[t, v + 1] and among[first] == w:
+                if order == 2:
+                    total += 2.0 * value[first]
+                else:
+                    below = walk(key, child, target, value, on, child[first], child[first + 1], order - 3, 0.0, nowhere)
+                    total += order * (order - 1) * below
+                first += 1
     return total
 
 
 @inlined
-def joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came):
+def joining(linear, row, col, apart, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came):
     """What v costs alone and as pairs: (cost, −1 or the column that is missing).
 
     `pairs` belongs to the set before the `gone` left it and the `came` joined it. A missing column of the `came`
@@ -99,7 +145,7 @@ def joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, ca
     if column_of.size:
         cost += pairs[v]
         for k in range(n_gone):
-            if gone[k] != v:
+            if gone[k] != v and not (apart and (row[gone[k]] == row[v] or col[gone[k]] == col[v])):
                 c, known = together(column_of, columns, row_of, rows, v, gone[k])
                 if not known:
                     return -np.inf, gone[k]
@@ -124,6 +170,47 @@ def shift(column_of, columns, row_of, rows, pairs, v, sign):
 
 
 @compiled
+def gather(here, on):
+    """For every variable, what it costs in hyperedges whose others are all on; added up as these join one by one."""
+    a, b = here.tables.fibers, here.sets
+    edges, joined = np.zeros(on.size), np.zeros(on.size, np.bool_)
+    for v in range(on.size):
+        if on[v]:
+            spread(a.order, a.open, a.root, a.key, a.child, a.target, a.value, joined, v, 1.0, edges)
+            spread(b.order, b.open, b.root, b.key, b.child, b.target, b.value, joined, v, 1.0, edges)
+            joined[v] = True
+    return edges
+
+
+@compiled
+def repeats(index, line):
+    """Whether a row of `index` has two variables of one line (a row or column of the assignment)."""
+    for r in range(len(index)):
+        for i in range(index.shape[1]):
+            for j in range(i):
+                if line[index[r, i]] == line[index[r, j]]:
+                    return True
+    return False
+
+
+@compiled
+def wake(awake, number, row, col):
+    """Wake the variables of a row and of a column; how many of them slept."""
+    woken = 0
+    for other in range(number.shape[1]):
+        v = number[row, other]
+        if v >= 0 and not awake[v]:
+            awake[v] = True
+            woken += 1
+    for other in range(number.shape[0]):
+        v = number[other, col]
+        if v >= 0 and not awake[v]:
+            awake[v] = True
+            woken += 1
+    return woken
+
+
+@compiled
 def changed(here, pairs, on, removed, added):
     """Energy change when the `removed` leave and the `added` join; their columns are stored."""
     columns, rows = here.tables.column, here.tables.row
@@ -135,8 +222,9 @@ def changed(here, pairs, on, removed, added):
         n_gone, n_came = (k, 0) if leaves else (removed.size, k - removed.size)
         on[v] = False
         cost, _ = joining(
-            here.linear, columns.slot, columns.data, rows.slot, rows.data, pairs, v, removed, n_gone, added, n_came
-        )
+            here.linear, here.row, here.col, here.apart, columns.slot, columns.data, rows.slot, rows.data,
+            pairs, v, removed, n_gone, added, n_came,
+        )  # fmt: skip
         cost += hyperedges(a.order, a.open, a.root, a.key, a.child, a.target, a.value, on, v)
         cost += hyperedges(b.order, b.open, b.root, b.key, b.child, b.target, b.value, on, v)
         total += -cost if leaves else cost
@@ -145,16 +233,19 @@ def changed(here, pairs, on, removed, added):
 
 
 @compiled
-def descend(here, on, pairs, progress, tolerance, most, clock):
-    """Take every change that lowers the energy by more than `tolerance`, until none does or `most` were taken.
+def descend(here, on, pairs, edges, awake, forced, thorough, progress, tolerance, most, clock):
+    """Take the changes at the variables `forced`, whatever they cost; then every change that lowers the energy by more
+    than `tolerance`, until no variable is `awake` or `most` were taken.
 
     One look at a variable that is off: it joins, its row's and its column's holders leave, and the nodes that they
-    leave behind pair up (a swap), move to a free node (only without hyperedges, where trying that is cheap), or stay
-    alone, whatever costs least and the constraints allow. One look at a variable that is on: it leaves.
-    `progress` is the variable to look at, the looks in a row without success, the changes and the energy change so
-    far; with it a call goes on where another one returned.
+    leave behind pair up (a swap), move to a free node (only if `thorough` and without hyperedges: it takes long), or
+    stay alone, whatever costs least and the constraints allow. One look at a variable that is on: it leaves. A look puts
+    the variable to sleep, a change wakes all in the rows and columns that it touches. `thorough`: before the end all
+    are woken once more, until nothing has changed since. `progress` is the variable to look at, how many of the forced
+    are done, the changes since all were awake, all changes and the energy change so far; with it a call goes on where
+    another one returned.
     """
-    linear, row, col, number, reach = here.linear, here.row, here.col, here.number, here.reach
+    linear, row, col, number, reach, apart = here.linear, here.row, here.col, here.number, here.reach, here.apart
     column_of, columns, row_of, rows = (
         here.tables.column.slot, here.tables.column.data, here.tables.row.slot, here.tables.row.data,
     )  # fmt: skip
@@ -162,18 +253,39 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
     order2, opens2, root2, key2, child2, target2, value2 = here.sets
     limited_row, limited_col = here.row_kind != BOX, here.col_kind != BOX
     loose_row, loose_col = here.row_kind != SIMPLEX, here.col_kind != SIMPLEX
-    chains = order.size + order2.size == 0
+    chains = order.size + order2.size == 0 and thorough
+    quick = edges.size > 0 and limited_row and limited_col
+    if quick and column_of.size:
+        quick = column_of.min() >= 0 and row_of.min() >= 0
     # Where two holders can only swap, one look at the two new pairs is enough: that at the lower number.
     only_swaps = not (loose_row and loose_col) and not (chains and (loose_row or loose_col))
     gone, came = np.empty(2, np.int64), np.empty(2, np.int64)
 
     def cost(v, n_gone, n_came):
-        total, missing = joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came)
+        total, missing = joining(
+            linear, row, col, apart, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came
+        )
         if order.size:
             total += hyperedges(order, opens, root, key, child, target, value, on, v)
         if order2.size:
             total += hyperedges(order2, opens2, root2, key2, child2, target2, value2, on, v)
         return total, missing
+
+    def both(v, w):
+        total = 0.0
+        if column_of.size:
+            total += columns[column_of[v], w] + rows[row_of[v], w]
+        if order.size:
+            total += joint(order, opens, root, key, child, target, value, on, v, w)
+        if order2.size:
+            total += joint(order2, opens2, root2, key2, child2, target2, value2, on, v, w)
+        return total
+
+    def enter(v, sign):
+        shift(column_of, columns, row_of, rows, pairs, v, sign)
+        if edges.size:
+            spread(order, opens, root, key, child, target, value, on, v, sign, edges)
+            spread(order2, opens2, root2, key2, child2, target2, value2, on, v, sign, edges)
 
     n, (n1, n2) = on.size, number.shape
     in_row, in_col = np.full(n1, NOBODY), np.full(n2, NOBODY)  # who holds a line that takes only one
@@ -183,10 +295,24 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
                 in_row[row[v]] = v
             if limited_col:
                 in_col[col[v]] = v
-    while progress[1] < n:
-        if progress[2] >= most:
+    n_awake = awake.sum()
+    while True:
+        must = progress[1] < forced.size
+        if must:
+            v = forced[int(progress[1])]
+        elif progress[3] >= most:
             return EXHAUSTED
-        v = int(progress[0])
+        elif n_awake > 0:
+            v = int(progress[0])
+            while not awake[v]:
+                v = (v + 1) % n
+            progress[0] = v
+        elif thorough and progress[2] > 0:
+            awake[:] = True
+            n_awake, progress[2] = n, 0.0
+            continue
+        else:
+            return SETTLED
         n_gone, n_came, base, best = 0, 0, 0.0, np.inf
         partner = left_row = left_col = missing = NOBODY
         if on[v]:
@@ -205,40 +331,52 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
         if only_swaps and left_row >= 0 and left_col >= 0 and number[left_row, left_col] < v:
             n_gone = n_came = 0  # seen from the other pair, or impossible
             left_row = left_col = NOBODY
-        for k in range(n_gone):
-            on[gone[k]] = False
-            c, absent = cost(gone[k], k, 0)
-            base -= c
-            missing = max(missing, absent)
-        if n_came and missing < 0:
-            c, missing = cost(v, n_gone, 0)
-            base += c
-        if n_gone + n_came > 0 and (left_row < 0 or loose_row) and (left_col < 0 or loose_col):
+        alone = n_gone + n_came > 0 and (left_row < 0 or loose_row) and (left_col < 0 or loose_col)
+        fast = quick and n_came > 0
+        if fast:  # what is known about every variable answers at once
+            base = linear[v] + pairs[v] + edges[v]
+            for k in range(n_gone):
+                base -= linear[gone[k]] + pairs[gone[k]] + edges[gone[k]]
+            if n_gone == 2:
+                base += both(gone[0], gone[1])
+        else:
+            for k in range(n_gone + n_came):
+                u = gone[k] if k < n_gone else v
+                on[u] = False
+                c, absent = cost(u, min(k, n_gone), 0)
+                base += -c if k < n_gone else c
+                missing = max(missing, absent)
+            if n_came:
+                on[v] = True
+        if missing < 0 and alone:
             best = base
-        if n_came and missing < 0:
-            on[v] = True
-            for other in range(n2 if left_row >= 0 else 0):  # that row takes the column left behind, or a free one
+        # The row left behind takes the column left behind; or either of them takes a free node.
+        for other in range(0 if chains else left_col, n1 + n2 if chains else left_col + 1):
+            w, fits = NOBODY, False
+            if 0 <= other < n2 and left_row >= 0:
                 w = number[left_row, other]
-                if w >= 0 and (other == left_col or (chains and in_col[other] < 0 and (left_col < 0 or loose_col))):
-                    c, absent = cost(w, n_gone, 1)
-                    if absent >= 0 and base + c - reach < min(best, -tolerance):
-                        missing = absent
-                    elif absent < 0 and base + c < best:
-                        best, partner = base + c, w
-            for other in range(
-                n1 if chains and left_col >= 0 and (left_row < 0 or loose_row) else 0
-            ):  # a free row takes it
-                w = number[other, left_col]
-                if w >= 0 and in_row[other] < 0:
-                    c, absent = cost(w, n_gone, 1)
-                    if absent >= 0 and base + c - reach < min(best, -tolerance):
-                        missing = absent
-                    elif absent < 0 and base + c < best:
-                        best, partner = base + c, w
-            on[v] = False
-        for k in range(n_gone):
-            on[gone[k]] = True
-        if missing < 0 and best < -tolerance:
+                fits = other == left_col or (chains and in_col[other] < 0 and (left_col < 0 or loose_col))
+            elif other >= n2 and left_col >= 0 and (left_row < 0 or loose_row):
+                w = number[other - n2, left_col]
+                fits = in_row[other - n2] < 0
+            if w < 0 or not fits or missing >= 0:
+                continue
+            if fast:
+                c, absent = linear[w] + pairs[w] + edges[w] + both(v, w), NOBODY
+                for k in range(n_gone):
+                    if row[gone[k]] != row[w] and col[gone[k]] != col[w]:
+                        c -= both(w, gone[k])
+            else:
+                c, absent = cost(w, n_gone, 1)
+            if absent >= 0 and base + c - reach < min(best, -tolerance):
+                missing = absent
+            elif absent < 0 and base + c < best:
+                best, partner = base + c, w
+        if not fast:
+            on[v] = on[v] and n_came == 0
+            for k in range(n_gone):
+                on[gone[k]] = True
+        if missing < 0 and (best < -tolerance or (must and best < np.inf)):
             if partner >= 0:
                 came[n_came] = partner
                 n_came += 1
@@ -250,20 +388,18 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
                     if column_of[came[k]] < 0 or row_of[came[k]] < 0:
                         missing = came[k]
             if missing < 0:
-                for k in range(n_gone):
-                    on[gone[k]] = False
-                    in_row[row[gone[k]]] = in_col[col[gone[k]]] = NOBODY
-                    shift(column_of, columns, row_of, rows, pairs, gone[k], -1.0)
-                for k in range(n_came):
-                    on[came[k]] = True
+                for k in range(n_gone + n_came):
+                    u, joins = (gone[k], False) if k < n_gone else (came[k - n_gone], True)
+                    on[u] = joins
                     if limited_row:
-                        in_row[row[came[k]]] = came[k]
+                        in_row[row[u]] = u if joins else NOBODY
                     if limited_col:
-                        in_col[col[came[k]]] = came[k]
-                    shift(column_of, columns, row_of, rows, pairs, came[k], 1.0)
-                progress[1] = -1.0  # this look does not count
+                        in_col[col[u]] = u if joins else NOBODY
+                    enter(u, 1.0 if joins else -1.0)
+                    n_awake += wake(awake, number, row[u], col[u])
                 progress[2] += 1.0
-                progress[3] += best
+                progress[3] += 1.0
+                progress[4] += best
         if missing >= 0:
             for k in range(n_gone):  # what this look has at hand already stays stored
                 if column_of[gone[k]] >= 0:
@@ -271,6 +407,8 @@ def descend(here, on, pairs, progress, tolerance, most, clock):
                 if row_of[gone[k]] >= 0:
                     here.tables.row.used[row_of[gone[k]]] = clock
             return missing
-        progress[1] += 1.0
-        progress[0] = (v + 1) % n
-    return SETTLED
+        if must:
+            progress[1] += 1.0
+        elif awake[v]:
+            awake[v] = False
+            n_awake -= 1

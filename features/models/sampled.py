@@ -23,7 +23,8 @@ Feature = Callable[[Floats, Tuples], Floats]
 
 MOST_RIGHT = 1_500_000  # ordered tuples of the right view that a search tree holds; beyond it, a seeded sample
 ROUNDING = 1e-20  # squared distances below this are no differences
-MOST_ENTRIES = 24_000_000  # tensor entries, all orderings counted, that a solver's tables still hold
+MOST_ENTRIES = 6_000_000  # tensor entries, all orderings counted: what a solver walks through without long waits
+LIMIT = f"Fewer where the tensor would exceed {MOST_ENTRIES / 1e6:g} million entries"
 
 
 # ---- features ----------------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ THIRD = Model(
     use="Any position, rotation and scale: compares the angles of triangles.",
     terms=partial(sampled_terms, feature=angle_sines, order=3),
     parameters=sampling_parameters(
-        "triples", 0, "Most similar right triples kept for each left one; 0: as many as samples"
+        "triples", 0, f"Most similar right triples kept for each left one; 0: as many as samples. {LIMIT}"
     ),
 )
 
@@ -173,6 +174,6 @@ AFFINE = Model(
     use="A plane seen at a slant, stretched or sheared: area ratios survive any affine map, angles do not.",
     terms=partial(sampled_terms, feature=area_ratios, order=4),
     parameters=sampling_parameters(
-        "quadruples", 100, "Most similar right quadruples kept for each left one; 0: as many as samples"
+        "quadruples", 100, f"Most similar right quadruples kept for each left one; 0: as many as samples. {LIMIT}"
     ),
 )
