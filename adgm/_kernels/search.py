@@ -239,11 +239,11 @@ def descend(here, on, pairs, edges, awake, forced, thorough, progress, tolerance
 
     One look at a variable that is off: it joins, its row's and its column's holders leave, and the nodes that they
     leave behind pair up (a swap), move to a free node (only if `thorough` and without hyperedges: it takes long), or
-    stay alone, whatever costs least and the constraints allow. One look at a variable that is on: it leaves. A look puts
-    the variable to sleep, a change wakes all in the rows and columns that it touches. `thorough`: before the end all
-    are woken once more, until nothing has changed since. `progress` is the variable to look at, how many of the forced
-    are done, the changes since all were awake, all changes and the energy change so far; with it a call goes on where
-    another one returned.
+    stay alone, whatever costs least and the constraints allow. One look at a variable that is on: it leaves. A look
+    puts the variable to sleep, a change wakes all in the rows and columns that it touches. `thorough`: before the end
+    all are woken once more, until nothing has changed since. `progress` is the variable to look at, how many of the
+    forced are done, the changes since all were awake, all changes and the energy change so far; with it a call goes on
+    where another one returned.
     """
     linear, row, col, number, reach, apart = here.linear, here.row, here.col, here.number, here.reach, here.apart
     column_of, columns, row_of, rows = (
