@@ -41,7 +41,7 @@ class Lane:
     seed: int = 0
 
     def method(self, auto: float, max_iter: int) -> ADGM:
-        options = {**AUTO, "rho0": self.factor * auto, "round_every": 0}  # the portfolio rounds, at its own pace
+        options = {**AUTO, "rho0": self.factor * auto, "round_every": 0, "polish": False}  # the portfolio does that
         if not self.balance:
             options["balance"] = 1.0
         return ADGM(coupling=self.coupling, start=self.start, seed=self.seed, max_iter=max_iter, **options)

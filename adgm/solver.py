@@ -12,6 +12,7 @@ from adgm.problem import ANY, Problem
 from adgm.projections import KIND
 from adgm.rounding import ROUNDINGS, Assignment, best_rounding
 from adgm.run import State
+from adgm.search import improve
 
 # The block that block d (0-based, d ≥ 1) is tied to: eqs. (equa1) and (equa2) of the paper.
 COUPLINGS: dict[str, Callable[[int], int]] = {"star": lambda d: 0, "chain": lambda d: d - 1}
@@ -119,6 +120,7 @@ class ADGM:
     start: "uniform" (all entries 1 / max(n1, n2)), "zeros" or "random" (with the seed).
     rounding: "hungarian" or "greedy", of the last block, whenever ρ grows and at the end; the best one counts.
     round_every: round every so many iterations, too; 0 does not.
+    polish: improve every rounded matching by the local search of `adgm.search`.
     """
 
     coupling: Literal["star", "chain"] = "star"
@@ -136,6 +138,7 @@ class ADGM:
     seed: int = 0
     rounding: Literal["hungarian", "greedy"] = "hungarian"
     round_every: int = 0
+    polish: bool = False
 
     def __post_init__(self) -> None:
         for name, choices in (("coupling", COUPLINGS), ("start", STARTS), ("rounding", ROUNDINGS)):
@@ -239,13 +242,17 @@ class ADGM:
         self, problem: Problem, x: FloatArray, best: Assignment | None, best_energy: float
     ) -> tuple[Assignment, float]:
         rounded, energy = best_rounding(problem, x, self.rounding)
+        if self.polish and not (best is not None and np.array_equal(rounded, best)):
+            rounded = improve(problem, rounded)[0]
+            energy = problem.energy(rounded)
         return (rounded, energy) if best is None or energy < best_energy else (best, best_energy)
 
 
 # A penalty that sets itself: the first one from the costs, then residual balancing with the paper's increases as a
 # safeguard, earlier than the paper's because a balanced run settles sooner.
 AUTO: dict[str, Any] = {
-    "rho0": "auto", "balance": 1.1, "imbalance": 2.0, "warmup": 150, "patience": 30, "round_every": 10,
+    "rho0": "auto", "balance": 1.05, "imbalance": 2.0, "warmup": 150, "patience": 30, "round_every": 10,
+    "polish": True,
 }  # fmt: skip
 
 

@@ -8,7 +8,9 @@ import csv
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, fields, replace
+from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -19,11 +21,13 @@ from adgm import ADGM, METHODS, Problem, solve
 from adgm.rounding import hungarian
 from adgm.run import Method
 from adgm.search import improve
+from adgm.solver import AUTO
 from features.datasets import DATASETS
 from features.models import MODELS
 from features.pairs import Pair
 
-BEST_KNOWN = Path(__file__).parents[1] / "assets" / "results" / "best_known.csv"
+RESULTS = Path(__file__).parents[1] / "assets" / "results"
+BEST_KNOWN, ROWS = RESULTS / "best_known.csv", RESULTS / "stuck.csv"
 SAME = 1e-6  # energies closer than this, relative, are the same
 GAPS = range(10, 101, 10)
 TUNED_ON = {"house": 1, "cars": 1}  # the remainder by 2 of the pairs that were used for tuning
@@ -88,9 +92,13 @@ def same_or_better(energy: float, other: float) -> bool:
 
 
 def methods(problem: Problem) -> dict[str, Method[Any]]:
-    """What is compared: ADGM+, one run that sets its penalty itself, and one with each multiple of n."""
+    """What is compared: ADGM+, one run that sets its penalty itself, and one with each multiple of n.
+
+    "auto" rounds often and polishes what it rounds; "auto, bare" does neither, like the runs with a multiple of n.
+    """
     fixed = {name: ADGM(rho0=k * problem.n / 1000) for name, k in SINGLE.items()}
-    return {"adgm+": METHODS["adgm+"].make(), "auto": METHODS["adgm"].make(), **fixed}
+    bare = ADGM(**{**AUTO, "round_every": 0, "polish": False})
+    return {"adgm+": METHODS["adgm+"].make(), "auto": METHODS["adgm"].make(), "auto, bare": bare, **fixed}
 
 
 def chosen(group: Group, pairs: int, *, tuning: bool = False, seed: int = 0) -> list[dict[str, int]]:
@@ -139,9 +147,40 @@ def search_long(problem: Problem, restarts: int, seed: int = 0, rivals: Iterable
         best = min(best, problem.energy(improve(problem, hungarian(problem, rng.random(problem.n)))[0]))
     for key in rivals:
         if not METHODS[key].refusal(problem):
-            result = solve(problem, METHODS[key].make(), time_limit=60.0)
+            result = solve(problem, METHODS[key].make(), time_limit=5.0)
             best = min(best, result.energy, problem.energy(improve(problem, result.assignment)[0]))
     return best
+
+
+def measure(
+    group: Group, options: dict[str, int], restarts: int, seed: int, rivals: Sequence[str]
+) -> tuple[list[Row], float]:
+    """The rows of one pair, and the best energy that anything found for it; nothing if it has too few outliers."""
+    pair = usable(group, options)
+    if pair is None:
+        return [], np.inf
+    problem = MODELS[group.model].build(pair)
+    truth = truth_energy(problem, pair)
+    found = []
+    for name, method in methods(problem).items():
+        began = process_time()
+        result = solve(problem, method)
+        row = Row(
+            group=str(group),
+            pair=" ".join(f"{key}={value}" for key, value in options.items()),
+            method=name,
+            energy=result.energy,
+            best=np.inf,
+            truth=truth,
+            iterations=result.iterations,
+            seconds=process_time() - began,
+            accuracy=pair.accuracy(result.matching),
+            lanes=len(getattr(result.state, "lanes", "1")),
+            agreeing=getattr(result.state, "agreeing", 1),
+        )
+        found.append(row)
+    long = search_long(problem, restarts, seed, rivals) if restarts or rivals else np.inf
+    return found, min(long, truth if np.isfinite(truth) else np.inf, *(row.energy for row in found))
 
 
 def run(
@@ -152,53 +191,70 @@ def run(
     tuning: bool = False,
     seed: int = 0,
     store: Path | None = BEST_KNOWN,
+    record: Path | None = None,
     rivals: Iterable[str] = (),
-    most_variables: int | None = None,
+    workers: int = 0,
     watch: Callable[[Row], object] | None = None,
 ) -> list[Row]:
-    """Rows for `pairs` pairs of each group; `watch(row)` sees each as it comes and ends the run with True.
+    """Rows for `pairs` pairs of each group; `watch(row)` sees each as it comes.
 
     `restarts`, `rivals`: of the long search that sets the best known energy, besides everything measured here and
-    what `store` holds; what is better goes back there. `most_variables` leaves larger third-order problems out.
+    what `store` holds; what is better goes back there. Rows go to the file `record`, too, and what it holds already is
+    not run again. `workers`: processes, 0 for none.
     """
-    rows: list[Row] = []
-    known = read_best(store)
-    for group in groups:
-        for options in chosen(group, pairs, tuning=tuning, seed=seed):
-            pair = usable(group, options)
-            small = most_variables is None or group.model != "third"
-            if pair is None or not (small or np.prod(pair.shape) <= (most_variables or 0)):
-                continue
-            problem = MODELS[group.model].build(pair)
-            key = str(group), " ".join(f"{name}={value}" for name, value in options.items())
-            truth = truth_energy(problem, pair)
-            found = []
-            for name, method in methods(problem).items():
-                began = process_time()
-                result = solve(problem, method)
-                row = Row(
-                    group=key[0],
-                    pair=key[1],
-                    method=name,
-                    energy=result.energy,
-                    best=np.inf,
-                    truth=truth,
-                    iterations=result.iterations,
-                    seconds=process_time() - began,
-                    accuracy=pair.accuracy(result.matching),
-                    lanes=len(getattr(result.state, "lanes", "1")),
-                    agreeing=getattr(result.state, "agreeing", 1),
-                )
-                found.append(row)
-            long = search_long(problem, restarts, seed, rivals) if restarts or rivals else np.inf
-            truly = truth if np.isfinite(truth) else np.inf
-            known[key] = min(known.get(key, np.inf), long, truly, *(row.energy for row in found))
-            rows += [replace(row, best=known[key]) for row in found]
+    done = read_rows(record)
+    jobs = [
+        (group, options, restarts, seed, tuple(rivals))
+        for group in groups
+        for options in chosen(group, pairs, tuning=tuning, seed=seed)
+        if (str(group), " ".join(f"{key}={value}" for key, value in options.items())) not in
+        {(row.group, row.pair) for row in done}
+    ]  # fmt: skip
+    rows = [row for row in done if row.group in {str(group) for group in groups}]
+
+    def keep(found: list[Row], best: float) -> None:
+        if found:
             if store is not None:
-                write_best(store, known)
-            if watch is not None and any(watch(row) is True for row in rows[-len(found) :]):
-                return rows
-    return rows
+                write_best(store, {(found[0].group, found[0].pair): best})
+            known[found[0].group, found[0].pair] = min(best, known.get((found[0].group, found[0].pair), np.inf))
+            rows.extend(found)
+            write_rows(record, found)
+        for row in found:
+            if watch is not None:
+                watch(row)
+
+    known = read_best(store)
+    if workers:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            for future in as_completed([pool.submit(measure, *job) for job in jobs]):
+                keep(*future.result())
+    else:
+        for job in jobs:
+            keep(*measure(*job))
+    order = [str(group) for group in groups]
+    rows.sort(key=lambda row: order.index(row.group))
+    return [replace(row, best=min(known.get((row.group, row.pair), np.inf), row.energy)) for row in rows]
+
+
+def read_rows(record: Path | None) -> list[Row]:
+    """The rows of a file; whoever reads them looks up the best known energies anew."""
+    if record is None or not record.exists():
+        return []
+    kinds = {each.name: each.type for each in fields(Row)}
+    with record.open(newline="", encoding="utf-8") as file:
+        return [Row(**{name: kinds[name](row[name]) for name in kinds}) for row in csv.DictReader(file)]  # type: ignore[operator]
+
+
+def write_rows(record: Path | None, rows: Sequence[Row]) -> None:
+    if record is None or not rows:
+        return
+    record.parent.mkdir(parents=True, exist_ok=True)
+    fresh = not record.exists()
+    with record.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [each.name for each in fields(Row)], lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
 
 
 Known = dict[tuple[str, str], float]
@@ -286,7 +342,10 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--pairs", type=int, default=40, metavar="N", help="pairs per group (default 40)")
     parser.add_argument("--restarts", type=int, default=200, help="of the long local search (default 200)")
     parser.add_argument("--rivals", action="store_true", help="let every method look for the best known energy, too")
-    parser.add_argument("--most-variables", type=int, metavar="N", help="leave larger third-order problems out")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: cores)"
+    )
+    parser.add_argument("-o", type=Path, default=ROWS, metavar="FILE", help="where rows are, and go (default: shipped)")
     parser.add_argument("--seed", type=int, default=0, help="of the choice of pairs (default 0)")
     parser.set_defaults(run=run_command)
 
@@ -304,7 +363,7 @@ def run_command(options: Any) -> int:
 
     rows = run(
         groups, options.pairs, restarts=options.restarts, seed=options.seed,
-        rivals=METHODS if options.rivals else (), most_variables=options.most_variables, watch=watch,
+        rivals=METHODS if options.rivals else (), workers=options.workers, record=options.o, watch=watch,
     )  # fmt: skip
     print(table(rows))
     return 0

@@ -129,7 +129,11 @@ def test_balancing_ends_once_the_penalty_grew():
     first = int(np.argmax(ratio > 1.9))
     assert ratio[first] == 2.0
     assert set(np.round(ratio[first:], 9)) <= {1.0, 2.0}
-    assert (np.isclose(ratio[:first], 1.1) | np.isclose(ratio[:first], 1 / 1.1) | (ratio[:first] == 1.0)).all()
+    assert (
+        np.isclose(ratio[:first], AUTO["balance"])
+        | np.isclose(ratio[:first], 1 / AUTO["balance"])
+        | (ratio[:first] == 1.0)
+    ).all()
 
 
 def test_rounding_on_the_way_does_not_depend_on_how_often_one_looks():

@@ -52,6 +52,6 @@ def test_the_table_says_what_was_reached_and_what_was_not():
 def test_a_small_run_on_real_data(data_dir, tmp_path):
     store = tmp_path / "best.csv"
     rows = run([Group("house", "B", 10), Group("cars", "C", 0)], 1, restarts=2, store=store)
-    assert len(rows) == 14 and len(read_best(store)) == 2
+    assert len(rows) == 16 and len(read_best(store)) == 2
     assert all(np.isfinite(each.best) and each.energy >= each.best - 1e-9 for each in rows)
     assert all(each.reached for each in rows if each.method == "adgm+")
