@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adgm import ADGM, ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
+from adgm.search import improve
 from adgm.solver import AUTO, coupling_strength
 from tests.problems import distances, mixed, planted, squared_difference
 
@@ -149,3 +150,11 @@ def test_the_papers_scheme_stays_the_default_of_the_record():
     assert set(solve(problem, ADGM(max_iter=300)).history["rho"]) == {problem.n / 1000}
     with pytest.raises(ValueError, match="rho0 must be a positive number or one of paper, auto"):
         ADGM(rho0="mine")
+
+
+def test_polishing_leaves_nothing_that_one_change_improves():
+    problem = mixed((5, 6), order=3, seed=4)
+    bare, polished = (solve(problem, ADGM(**{**AUTO, "polish": polish})) for polish in (False, True))
+    assert improve(problem, polished.assignment)[1] == 0.0
+    assert polished.energy <= bare.energy
+    np.testing.assert_array_equal(polished.history["residual"], bare.history["residual"])

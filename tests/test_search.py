@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import hungarian
-from adgm.search import change, improve
+from adgm.search import apart, change, improve, wander
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
@@ -151,3 +151,38 @@ def test_a_tuple_that_repeats_a_variable_counts_as_the_set_it_is():
     assert change(problem, np.zeros(2, bool), [], [0]) == -2.0
     assert change(problem, np.zeros(2, bool), [], [0, 1]) == -3.0
     assert np.array_equal(improve(problem, np.zeros(2, bool))[0], [True, True])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.sampled_from(FEASIBLE), st.integers(1, 4), st.integers(0, 10**6), st.booleans())
+def test_kicks_add_up_to_the_change_of_energy_and_keep_the_best(sides, order, seed, masked):
+    rows, cols = sides
+    problem = mixed((3, 4), order=order, seed=seed, rows=rows, cols=cols, candidates=a_mask(seed) if masked else None)
+    check_kicks(problem, a_matching(problem, seed), seed)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.sampled_from([s for s in FEASIBLE if ANY not in s]), st.integers(2, 4), st.integers(0, 10**6))
+def test_kicks_add_up_where_no_cost_joins_variables_of_one_line(sides, order, seed):
+    """The problems that models make, where looks use what is known about every variable."""
+    rows, cols = sides
+    rng = np.random.default_rng(seed)
+    left = np.array([rng.permutation(5)[:order] for _ in range(60)])
+    right = np.array([rng.permutation(6)[:order] for _ in range(60)])
+    potentials = [Sparse(left * 6 + right, rng.normal(size=60), symmetric=True), Dense(rng.normal(size=(5, 6)))]
+    if order == 2:
+        a, b = rng.normal(size=(5, 5, 1)), rng.normal(size=(6, 6, 1))
+        potentials.append(Formula(a, b, lambda p, q: np.sin(3 * p * q)[..., 0], symmetric=False))
+    problem = Problem((5, 6), potentials, rows=rows, cols=cols)
+    assert apart(problem, [])
+    check_kicks(problem, a_matching(problem, seed), seed)
+
+
+def check_kicks(problem: Problem, start: np.ndarray, seed: int) -> None:
+    settled, gained = improve(problem, start)
+    found, change = wander(problem, start, 8, seed)
+    assert oracles.allowed(problem, problem.matrix(found))
+    assert problem.energy(start) + change == pytest.approx(problem.energy(found), abs=1e-8 * problem.scale)
+    assert problem.energy(start) + gained == pytest.approx(problem.energy(settled), abs=1e-8 * problem.scale)
+    assert problem.energy(found) <= problem.energy(settled) + 1e-8 * problem.scale
+    assert improve(problem, found)[1] == 0.0

@@ -11,11 +11,13 @@ from adgm.baselines.dd import DD, DDState, begin_with, relative_gap
 from adgm.bound import refusal
 from adgm.rounding import Assignment
 from features.score import WORD, number, score
+from ui.frames import lanes_of
 from ui.job import Job
 from ui.runs import Run
 
 TICK = 0.5  # seconds between two updates
 LIMIT = 60.0  # seconds of searching
+UNASKED = 10.0  # seconds after a careful run, where nobody had to ask
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,46 +43,52 @@ class Asked:
 
     number: int
     job: Job
+    limit: float  # seconds
 
 
 def show(run: Run) -> None:
-    """The question, the search while it goes on, and the answer."""
-    problem = run.problem
+    """The question, the search while it goes on, and the answer. Careful runs are asked about at once."""
+    problem, lanes = run.problem, lanes_of(run.outcome.result.state)
+    if lanes is not None:
+        st.caption(f"{lanes.agreeing} of {len(lanes.curves)} runs ended with this matching, each on its own way.")
     if refusal(problem) or bytes_needed(problem) > problem.memory:
         return
+    if lanes is not None and _asked(run) is None:
+        _ask(run, UNASKED)
     active = _active(run)
     st.fragment(_show, run_every=TICK if active else None)(run, active)
 
 
-def _asked(run: Run) -> Job | None:
+def _asked(run: Run) -> Asked | None:
     asked: Asked | None = st.session_state.get("proof")
-    return asked.job if asked is not None and asked.number == run.number else None
+    return asked if asked is not None and asked.number == run.number else None
 
 
 def _active(run: Run) -> bool:
-    job = _asked(run)
-    return job is not None and job.snapshot().active
+    asked = _asked(run)
+    return asked is not None and asked.job.snapshot().active
 
 
-def _ask(run: Run) -> None:
+def _ask(run: Run, limit: float = LIMIT) -> None:
     earlier: Asked | None = st.session_state.get("proof")
     if earlier is not None:
         earlier.job.stop()
-    job = Job(Proof(run.outcome.result.assignment), run.problem, time_limit=LIMIT)
+    job = Job(Proof(run.outcome.result.assignment), run.problem, time_limit=limit)
     try:
-        st.session_state["proof"] = Asked(run.number, job.start())
+        st.session_state["proof"] = Asked(run.number, job.start(), limit)
     except ValueError as error:  # too many runs wait
         st.toast(str(error))
 
 
 def _show(run: Run, was_active: bool) -> None:
-    job = _asked(run)
+    asked = _asked(run)
     if was_active != _active(run):
         st.rerun()
-    if job is None:
+    if asked is None:
         st.button("How far from optimal?", icon=":material/verified:", on_click=_ask, args=(run,),
                   help="Searches for a lower bound: no matching whatsoever can cost less")  # fmt: skip
         return
+    job = asked.job
     job.touch()
     snapshot = job.snapshot()
     if snapshot.status == "failed":
@@ -88,9 +96,11 @@ def _show(run: Run, was_active: bool) -> None:
     elif job.state is not None:
         st.markdown(f"{ICONS[snapshot.active]} {answer(run, job.state, snapshot.active)}")
     if snapshot.active:
-        told = f"Searching: {snapshot.iteration:,} sweeps, {snapshot.elapsed:.0f} of {LIMIT:.0f} s"
-        st.progress(min(snapshot.elapsed / LIMIT, 1.0), told)
+        told = f"Searching: {snapshot.iteration:,} sweeps, {snapshot.elapsed:.0f} of {asked.limit:.0f} s"
+        st.progress(min(snapshot.elapsed / asked.limit, 1.0), told)
         st.button("Stop the search", icon=":material/stop:", on_click=job.stop)
+    elif asked.limit < LIMIT and not (job.state is not None and job.state.proved):
+        st.button("Search longer", icon=":material/verified:", on_click=_ask, args=(run,), help=f"Up to {LIMIT:.0f} s")
 
 
 ICONS = {True: ":material/hourglass_top:", False: ":material/verified:"}
