@@ -13,7 +13,7 @@ from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
 from adgm.run import solve
 
-__all__ = ["Bound", "bound", "proves", "refusal"]
+__all__ = ["Bound", "bound", "refusal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,19 +80,6 @@ def bound(
         nodes=state.nodes,
         seconds=result.seconds,
     )
-
-
-def proves(problem: Problem, assignment: ArrayLike, effort: float = 3e7) -> bool | None:
-    """Whether the matching is optimal: True or False where that could be proved with that effort (see `DD`), else None.
-
-    What `Portfolio(prove=proves)` asks at its end; problems without a bound give None.
-    """
-    if refusal(problem):
-        return None
-    found = bound(problem, assignment, effort=effort)
-    if found.proved:
-        return True
-    return False if relative_gap(found.energy, found.best_energy, problem.scale) > 0.0 else None
 
 
 def in_one_go(problem: Problem, given: Assignment | None) -> Bound:

@@ -10,6 +10,8 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from adgm._kernels import FloatArray
+from adgm._relaxation import bytes_needed
+from adgm.bound import bound, refusal
 from adgm.problem import Potential, Problem, Sparse
 from adgm.rounding import Assignment, best_rounding, hungarian
 from adgm.run import State
@@ -108,9 +110,7 @@ class PortfolioState(State):
     leader: int = 0  # the lane that found the best matching first
     agreeing: int = 0  # lanes whose best matching is that one
     finished: bool = False
-    proved: bool | None = (
-        None  # whether the best matching is proved optimal; None: nobody asked, or no proof either way
-    )
+    proved: bool = False  # whether the best matching is proved optimal
 
     @property
     def live(self) -> tuple[int, ...]:
@@ -123,24 +123,26 @@ class Portfolio:
 
     Every `stride` iterations all lanes round, improve their matching by the local search, and losers end: after
     `trial` iterations those in the worse half, after twice as many all but the leader, after `max_iter` that one too.
-    When all lanes of a wave ended, each one's matching is kicked and improved, `kicks` times for every node of the
-    smaller graph; and again, `rounds` times at most, until `agree` lanes hold the best matching. If they do not agree
-    even then, another wave starts, until there were `most_lanes`.
+    When all lanes of the first wave ended, the dual bound of `adgm.bound` looks for a proof, or for something better,
+    with at most so much `effort` (see `DD`; 0: never): a proof ends the run. Without one, each lane's matching is
+    kicked and improved, `kicks` times for every node of the smaller graph; and again, `rounds` times at most, until
+    `agree` lanes hold the best matching. If they do not agree even then, another wave starts, until there were
+    `most_lanes`.
 
     Work is counted in iterations and every lane has its own seed, so that the result does not depend on `threads`
-    (None: all cores). `prove(problem, assignment)` is asked once, at the end, whether the matching is optimal.
+    (None: all cores).
     """
 
     most_lanes: int = 24
     agree: int = 4
     kicks: int = 3
     rounds: int = 4
+    effort: float = 1e7
     stride: int = 50
     trial: int = 100
     max_iter: int = 400
     seed: int = 0
     threads: int | None = None
-    prove: Callable[[Problem, Assignment], bool | None] | None = None
 
     def __post_init__(self) -> None:
         lowest = {"most_lanes": 1, "agree": 1, "kicks": 0, "rounds": 1, "stride": 1, "trial": 1, "max_iter": 1}
@@ -148,6 +150,8 @@ class Portfolio:
             value = getattr(self, name)
             if not (isinstance(value, int | np.integer) and value >= low):
                 raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+        if not (isinstance(self.effort, int | float) and 0 <= self.effort < np.inf):
+            raise ValueError(f"effort must be a number of at least 0, got {self.effort!r}")
         if self.threads is not None and not (isinstance(self.threads, int) and self.threads >= 1):
             raise ValueError(
                 f"threads must be a whole number of at least 1, or None for all cores, got {self.threads!r}"
@@ -224,6 +228,10 @@ class Portfolio:
         )
 
     def _close_wave(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        if state.first == 0:
+            state = self._judged(problem, state)
+            if state.proved:
+                return replace(state, finished=True, converged=True)
         wave = range(state.first, len(state.lanes))
         kicks = self.kicks * min(problem.shape)
         for turn in range(self.rounds):
@@ -244,10 +252,18 @@ class Portfolio:
             if agreed:
                 break
         if agreed or len(state.lanes) >= self.most_lanes:
-            assert state.best is not None
-            proved = None if self.prove is None else self.prove(problem, state.best)
-            return replace(state, finished=True, converged=agreed, proved=proved)
+            return replace(state, finished=True, converged=agreed)
         return replace(state, lanes=self._wave(problem, state.lanes), first=len(state.lanes), in_wave=0)
+
+    def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """What the dual bound says of the best matching; a better one that it finds goes to the leading lane."""
+        if not self.effort or refusal(problem) or bytes_needed(problem) > problem.memory:
+            return state
+        assert state.best is not None
+        found = bound(problem, state.best, effort=self.effort)
+        lanes = list(state.lanes)
+        lanes[state.leader] = with_matching(problem, lanes[state.leader], found.best)
+        return replace(self._led(problem, replace(state, lanes=tuple(lanes))), proved=found.solved)
 
     def _wave(self, problem: Problem, before: tuple[LaneState, ...]) -> tuple[LaneState, ...]:
         """The lanes so far and the next ones, ready to run."""

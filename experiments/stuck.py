@@ -139,7 +139,11 @@ def truth_energy(problem: Problem, pair: Pair) -> float:
     return problem.energy(x)
 
 
-def search_long(problem: Problem, restarts: int, seed: int = 0, rivals: Iterable[str] = METHODS) -> float:
+# What looks for the best known energy besides the methods that are measured.
+RIVALS = tuple(key for key in METHODS if key not in ("adgm", "adgm+", "adgm1"))
+
+
+def search_long(problem: Problem, restarts: int, seed: int = 0, rivals: Iterable[str] = RIVALS) -> float:
     """The best of many local searches from random matchings and of every method that takes the problem."""
     rng = np.random.default_rng(seed)
     best = np.inf
@@ -321,7 +325,7 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
     effort = {name: np.mean([row.iterations for row in of(name)]) for name in ("auto", *SINGLE)}
     best = max(singles, key=lambda name: singles[name])
     short = [group for group in groups if plus[group] < 0.99]
-    late = [f"{group} (by {gap:.0%})" for group, gap in behind.items() if gap > 0.05]
+    late = [f"{group} (by {gap:.0%})" for group, gap in behind.items() if gap > 0.05 + 1e-9]
     return [
         f"- ADGM+ reaches the best known energy on {share(of('adgm+')):.1%} of the pairs; below 99 %: "
         + (", ".join(f"{group} ({plus[group]:.0%})" for group in short) or "no group")
@@ -363,7 +367,7 @@ def run_command(options: Any) -> int:
 
     rows = run(
         groups, options.pairs, restarts=options.restarts, seed=options.seed,
-        rivals=METHODS if options.rivals else (), workers=options.workers, record=options.o, watch=watch,
+        rivals=RIVALS if options.rivals else (), workers=options.workers, record=options.o, watch=watch,
     )  # fmt: skip
     print(table(rows))
     return 0

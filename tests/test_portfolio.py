@@ -9,7 +9,7 @@ from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
 RULES = [(AT_MOST_ONE, AT_MOST_ONE), (EXACTLY_ONE, AT_MOST_ONE), (ANY, AT_MOST_ONE), (EXACTLY_ONE, ANY), (ANY, ANY)]
-SHORT = {"most_lanes": 8, "kicks": 4, "max_iter": 120, "trial": 40, "stride": 20}
+SHORT = {"most_lanes": 8, "kicks": 1, "rounds": 2, "effort": 0, "max_iter": 120, "trial": 40, "stride": 20}
 
 
 def signature(result):
@@ -77,17 +77,26 @@ def test_it_tells_how_many_lanes_agree_and_stops_when_enough_do():
     problem, truth = planted(order=2, rows=EXACTLY_ONE)
     result = solve(problem, METHODS["adgm+"].make())
     np.testing.assert_array_equal(result.matching, truth)
-    assert result.status == "converged" and result.state.agreeing >= 3 and result.state.proved is None
+    assert result.status == "converged" and result.state.agreeing >= 3 and result.state.proved
     leader = result.state.lanes[result.state.leader]
     np.testing.assert_array_equal(leader.best, result.assignment)
 
 
-def test_a_proof_is_asked_for_once_at_the_end():
-    problem, _ = planted(order=2, rows=EXACTLY_ONE)
-    asked = []
-    result = solve(problem, Portfolio(prove=lambda p, a: asked.append((p, a)) or True))
-    assert result.state.proved is True
-    assert len(asked) == 1 and asked[0][0] is problem and asked[0][1] is result.assignment
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rules", RULES[:2])
+def test_what_it_proves_is_the_optimum(rules, seed):
+    problem = mixed((3, 4), order=2, seed=seed, rows=rules[0], cols=rules[1])
+    one, four = (solve(problem, Portfolio(threads=threads, max_iter=1, trial=1, stride=1)) for threads in (1, 4))
+    assert one.state.proved and one.status == "converged"
+    np.testing.assert_allclose(one.energy, min(problem.energy(x) for x in everything(problem)), atol=1e-9)
+    assert signature(one) == signature(four)
+
+
+def test_it_claims_no_proof_where_there_is_none():
+    problem, _ = planted(order=3, rows=EXACTLY_ONE)
+    assert not solve(problem, Portfolio()).state.proved  # order 3 has no bound
+    problem = mixed((6, 7), order=2, seed=1)
+    assert not solve(problem, Portfolio(**{**SHORT, "effort": 1.0})).state.proved  # too little of it
 
 
 def test_a_time_limit_ends_it_with_a_matching():

@@ -52,7 +52,8 @@ OPTION_LABELS = {
     "imbalance": "Balancing: when gap and change differ by",
     "most_lanes": "Most runs side by side",
     "agree": "Runs that must agree",
-    "kicks": "Kicks of the local search",
+    "kicks": "Kicks of the local search per node",
+    "rounds": "Rounds of kicks",
     "stride": "Iterations between two roundings",
     "trial": "Iterations until the worse half ends",
     "max_nodes": "Most nodes of the search",
@@ -77,6 +78,7 @@ OPTION_HELP = {
     "imbalance": "How many times larger one of the two must be for ρ to change.",
     "most_lanes": "New runs are started in waves until enough of them agree, or there are this many.",
     "agree": "It is over when so many runs found the same best matching.",
+    "effort": "Of the search for a bound: the more, the more often the result is proved optimal. 0 does not search.",
     "start": "Where all blocks begin: 1/n₂ everywhere, zero, or random with the seed.",
 }
 

@@ -53,6 +53,9 @@ def show(run: Run) -> None:
         st.caption(f"{lanes.agreeing} of {len(lanes.curves)} runs ended with this matching, each on its own way.")
     if refusal(problem) or bytes_needed(problem) > problem.memory:
         return
+    if lanes is not None and run.outcome.result.state.proved:
+        st.markdown(f"{ICONS[False]} {PROVED.format(word=WORD[run.sense])}")
+        return
     if lanes is not None and _asked(run) is None:
         _ask(run, UNASKED)
     active = _active(run)
@@ -103,6 +106,7 @@ def _show(run: Run, was_active: bool) -> None:
         st.button("Search longer", icon=":material/verified:", on_click=_ask, args=(run,), help=f"Up to {LIMIT:.0f} s")
 
 
+PROVED = "**Proved optimal**: no matching has a better {word} under this model."
 ICONS = {True: ":material/hourglass_top:", False: ":material/verified:"}
 
 
@@ -111,7 +115,7 @@ def answer(run: Run, state: Any, searching: bool) -> str:
     energy, word = run.outcome.metrics.energy, WORD[run.sense]
     gap = relative_gap(energy, state.lower, state.root.scale)
     if gap == 0.0:
-        return f"**Proved optimal**: no matching has a better {word} under this model."
+        return PROVED.format(word=word)
     limit = number(score(state.lower, run.sense))
     parts = [f"**Gap {100 * gap:.2g} %**: no matching has a {word} better than {limit}."] if gap < float("inf") else []
     if relative_gap(energy, state.best_energy, state.root.scale) > 0:
