@@ -59,6 +59,7 @@ GROUPS: tuple[Group, ...] = (
     *(Group(name, "third", size) for name in PHOTOS for size in (0, 8, 16)),
     *(Group(name, "A", 30) for name in SEQUENCES),
 )
+PICTURED = tuple(f"House B {size} vs 30" for size in (10, 20, 30))
 SINGLE = {f"{k} n/1000": k for k in THOUSANDTHS}
 
 
@@ -337,6 +338,32 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def picture(rows: Sequence[Row], file: Path, groups: Sequence[str] = PICTURED) -> None:
+    """How often one run reaches the best known energy, against its first penalty; dashed: the one that sets itself."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((6.4, 3.8), dpi=130, layout="constrained")
+    axes = figure.subplots()
+    for group, colour, marker in zip(groups, ("#0072b2", "#d55e00", "#009e73"), "os^", strict=True):
+        mine = [row for row in rows if row.group == group]
+        shares = [100 * share([row for row in mine if row.method == name]) for name in SINGLE]
+        auto = 100 * share([row for row in mine if row.method == "auto"])
+        axes.plot(THOUSANDTHS, shares, color=colour, marker=marker, label=group)
+        axes.axhline(auto, color=colour, linestyle="--", linewidth=1)
+    axes.set(
+        xscale="log",
+        ylim=(-3, 103),
+        xlabel="First penalty ρ0, thousandths of n",
+        ylabel="Best known reached (% of pairs)",
+    )
+    axes.set_xticks(THOUSANDTHS, [str(k) for k in THOUSANDTHS])
+    axes.minorticks_off()
+    figure.legend(title="solid: fixed ρ0; dashed: ρ sets itself", loc="outside lower center", ncols=3, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file)
+
+
 def add_command(commands: Any) -> None:
     """python -m experiments stuck."""
     parser = commands.add_parser(
@@ -350,6 +377,7 @@ def add_command(commands: Any) -> None:
         "--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: cores)"
     )
     parser.add_argument("-o", type=Path, default=ROWS, metavar="FILE", help="where rows are, and go (default: shipped)")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the three House groups of model B there")
     parser.add_argument("--seed", type=int, default=0, help="of the choice of pairs (default 0)")
     parser.set_defaults(run=run_command)
 
@@ -370,4 +398,6 @@ def run_command(options: Any) -> int:
         rivals=RIVALS if options.rivals else (), workers=options.workers, record=options.o, watch=watch,
     )  # fmt: skip
     print(table(rows))
+    if options.picture is not None:
+        picture(rows, options.picture)
     return 0

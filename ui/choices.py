@@ -1,6 +1,7 @@
 """The sidebar: images, points, model and solver, turned into one frozen record of what the user has chosen."""
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -270,6 +271,13 @@ def forget_preset() -> None:
     st.session_state["preset"] = controls.preset_of(st.session_state["method"])
 
 
+PENALTY = Path(__file__).parents[1] / "assets" / "penalty.png"
+SETS_ITSELF = """ρ₀ is a sixteenth of the force with which the blocks pull at each other: how strongly the linear term
+of one answers when the others move, which neither the costs' unit nor the number or numbering of points changes.
+From there ρ keeps two residuals alike: it grows by 5 % while the gap between the blocks exceeds twice their change, and
+shrinks by 5 % in the opposite case."""
+
+
 def solver_choice() -> tuple[str, dict[str, Any]]:
     presets, first = controls.presets(), controls.first_preset()
     preset = st.segmented_control(
@@ -283,6 +291,10 @@ def solver_choice() -> tuple[str, dict[str, Any]]:
     st.caption(METHODS[method].cite)
     with st.popover("Options of the method", width="stretch"):
         options = controls.method_settings(method)
+    if method == "adgm":
+        with st.popover("How ρ sets itself", width="stretch"):
+            st.markdown(SETS_ITSELF)
+            st.image(str(PENALTY), caption="No multiple of n is best everywhere (House, model B).")
     if options:
         st.caption("Changed: " + ", ".join(f"{controls.option_label(name)} = {v}" for name, v in options.items()))
     return method, options

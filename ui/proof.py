@@ -50,7 +50,7 @@ def show(run: Run) -> None:
     """The question, the search while it goes on, and the answer. Careful runs are asked about at once."""
     problem, lanes = run.problem, lanes_of(run.outcome.result.state)
     if lanes is not None:
-        st.caption(f"{lanes.agreeing} of {len(lanes.curves)} runs ended with this matching, each on its own way.")
+        st.caption(f"{lanes.agreeing} of {len(lanes.curves)} runs ended with this matching.")
     if refusal(problem) or bytes_needed(problem) > problem.memory:
         return
     if lanes is not None and run.outcome.result.state.proved:

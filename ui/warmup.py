@@ -6,9 +6,9 @@ from time import monotonic
 import numpy as np
 import streamlit as st
 
-from adgm import ADGM, Dense, Problem, Sparse, solve
+from adgm import METHODS, Dense, Problem, Sparse, solve
 
-USUAL = 15.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
+USUAL = 30.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
 
 
 class WarmUp:
@@ -22,7 +22,9 @@ class WarmUp:
     @staticmethod
     def _compile() -> None:
         rows = np.array([[0, 3, 5], [1, 2, 4]])
-        solve(Problem((2, 3), [Dense(np.eye(6)), Sparse(rows, [-1.0, -1.0], symmetric=True)]), ADGM(max_iter=5))
+        third = Problem((2, 3), [Dense(np.eye(6)), Sparse(rows, [-1.0, -1.0], symmetric=True)])
+        solve(third, METHODS["adgm"].make(max_iter=5))  # with the local search
+        solve(Problem((2, 3), [Dense(np.eye(6))]), METHODS["adgm+"].make(max_iter=5))  # with the bound
 
     @property
     def ready(self) -> bool:
