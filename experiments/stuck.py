@@ -152,7 +152,7 @@ def search_long(problem: Problem, restarts: int, seed: int = 0, rivals: Iterable
         best = min(best, problem.energy(improve(problem, hungarian(problem, rng.random(problem.n)))[0]))
     for key in rivals:
         if not METHODS[key].refusal(problem):
-            result = solve(problem, METHODS[key].make(), time_limit=5.0)
+            result = solve(problem, METHODS[key].make(), time_limit=2.0)
             best = min(best, result.energy, problem.energy(improve(problem, result.assignment)[0]))
     return best
 
