@@ -291,6 +291,13 @@ def test_the_bound_is_told_in_words():
     assert page.says("Proved optimal") or page.says("Gap")
 
 
+def test_a_run_on_another_pair_is_not_forgotten():
+    page = Page(SMALL).start()
+    name = page.chosen.pair.name
+    page.set("data", "turntable")
+    assert page.says(f"Run 1 was on {name}: choose that pair again")
+
+
 def test_a_careful_run_says_what_it_proved_or_is_asked_about_at_once():
     page = Page(SMALL | {"method": "adgm+"}).start()
     assert page.says("runs ended with this matching") and page.says("Proved optimal")

@@ -63,6 +63,8 @@ def show() -> None:
     if shown is not None and not shown.answers(chosen):
         st.info("The settings have changed since this run. Press Start to run the new ones.", icon=":material/info:")
     if shown is None:
+        if run is not None and not editing and not run.shows(chosen):
+            st.caption(f"Run {run.number} was on {run.pair.name}: choose that pair again to see what it found.")
         live.show_points(chosen, "edit" if editing else "view", graph)
         if editing:
             takeaway.points(chosen)
