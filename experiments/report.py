@@ -64,29 +64,31 @@ def figures(experiment: Experiment, rows: Sequence[Record]) -> dict[str, Figure]
 
 
 def curves(experiment: Experiment, panels: Sequence[Panel], rows: Sequence[Record]) -> Figure:
-    measures = experiment.measures
-    size = (0.6 + 3.7 * len(panels), 0.9 + 2.7 * len(measures))
-    figure = Figure(figsize=size, dpi=130, facecolor="white", layout="constrained")
-    boxes = figure.subplots(len(measures), len(panels), squeeze=False)
+    """Panels side by side, their measures below each other; of a single panel the measures stand side by side."""
+    measures, alone = experiment.measures, len(panels) == 1
+    high, wide = (1, len(measures)) if alone else (len(measures), len(panels))
+    size = (0.6 + 3.7 * wide, 0.9 + 2.7 * high)
+    figure = Figure(figsize=size, dpi=110, facecolor="white", layout="constrained")
+    boxes = figure.subplots(high, wide, squeeze=False)
     shown: dict[str, None] = {}
     for line, measure in enumerate(measures):
         means = summary.points(rows, measure)
         for column, panel in enumerate(panels):
-            axes = boxes[line, column]
+            axes = boxes[column, line] if alone else boxes[line, column]
             for method in experiment.applicable(panel):
                 mine = {x: means[panel.title, x, method] for x in panel.values if (panel.title, x, method) in means}
                 if mine:
                     draw(axes, panel, mine, method)
                     shown[method] = None
             furnish(axes, panel)
-            if line == 0:
+            if alone or line == 0:
                 axes.set_title(panel.title, fontsize=10)
-            if column == 0:
+            if alone or column == 0:
                 axes.set_ylabel(MEASURES[measure].label, fontsize=9)
-            if line == len(measures) - 1:
+            if alone or line == len(measures) - 1:
                 axes.set_xlabel(panel.label, fontsize=9)
     handles = [Line2D([], [], label=name(method), **look(method)) for method in METHODS if method in shown]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(6, max(len(handles), 1)), fontsize=8.5,
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(2 * wide, max(len(handles), 1)), fontsize=8.5,
                   frameon=False)  # fmt: skip
     return figure
 
