@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from experiments.stuck import GROUPS, Group, Row, chosen, read_best, run, table, write_best
+from experiments.stuck import (
+    GROUPS,
+    SINGLE,
+    Group,
+    Row,
+    chosen,
+    picture,
+    read_best,
+    read_rows,
+    run,
+    table,
+    write_best,
+    write_rows,
+)
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)
@@ -51,7 +64,19 @@ def test_the_table_says_what_was_reached_and_what_was_not():
 @pytest.mark.data
 def test_a_small_run_on_real_data(data_dir, tmp_path):
     store = tmp_path / "best.csv"
-    rows = run([Group("house", "B", 10), Group("cars", "C", 0)], 1, restarts=2, store=store)
+    groups, record, seen = [Group("house", "B", 10), Group("cars", "C", 0)], tmp_path / "rows.csv", []
+    rows = run(groups, 1, restarts=2, store=store, record=record)
     assert len(rows) == 16 and len(read_best(store)) == 2
     assert all(np.isfinite(each.best) and each.energy >= each.best - 1e-9 for each in rows)
     assert all(each.reached for each in rows if each.method == "adgm+")
+    assert run(groups, 1, restarts=2, store=store, record=record, watch=seen.append) == rows and not seen
+
+
+def test_rows_come_back_from_their_file_and_make_a_picture(tmp_path):
+    file = tmp_path / "rows.csv"
+    rows = [row(name, -10.0 + k) for k, name in enumerate(("adgm+", "auto", *SINGLE))]
+    write_rows(file, rows[:3])
+    write_rows(file, rows[3:])
+    assert read_rows(file) == rows
+    picture(rows, tmp_path / "new" / "picture.png", ["House B 10 vs 30"] * 3)
+    assert (tmp_path / "new" / "picture.png").read_bytes().startswith(b"\x89PNG")
