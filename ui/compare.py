@@ -66,7 +66,7 @@ def show() -> None:
     address.keep(with_solver_of_before(chosen.address))
     size = size_of(chosen)
     st.caption(f"{chosen.pair.name} · {MODELS[chosen.setup.model].label} · {size.text}")
-    if complaint := chosen.complaint or size.refusal:
+    if complaint := chosen.complaint:
         st.warning(complaint)
         return
     try:

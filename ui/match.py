@@ -37,7 +37,7 @@ def show() -> None:
         return
     address.keep(chosen.address)
     size = size_of(chosen)
-    complaint = chosen.complaint or size.refusal
+    complaint = chosen.complaint
     with st.container(horizontal=True, vertical_alignment="bottom", key="start"):
         again = run is not None and run.answers(chosen)
         if st.button("Start again" if again else "Start", type="primary", icon=":material/play_arrow:", key="go",

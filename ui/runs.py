@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from adgm import Problem
 from adgm.terms import Term, paid_terms, shares
 from features.models import MODELS
+from features.models.sampled import MOST_ENTRIES
 from features.pairs import Pair
 from features.score import Metrics, matched_pairs, measure
 from ui.charts import Curves
 from ui.choices import Chosen, model_key, pair_key
 from ui.job import Frame, Job, Snapshot
-
-MOST_BYTES = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -34,23 +33,12 @@ class Size:
     def nbytes(self) -> int:
         """Bytes of its tables: a matrix within the solver's budget, or the sampled tensor with its tree."""
         square = self.variables**2
-        return min(8 * square, 1 << 30) if self.order == 2 else 120 * square
+        return min(8 * square, 1 << 30) if self.order == 2 else 36 * min(6 * square, MOST_ENTRIES)
 
     @property
     def text(self) -> str:
         n1, n2 = self.shape
         return f"{n1} × {n2} = {self.variables:,} variables, order {self.order}, about {readable(self.nbytes)}"
-
-    @property
-    def refusal(self) -> str:
-        """Why it is not run, with advice; empty if it is."""
-        if self.nbytes <= MOST_BYTES:
-            return ""
-        most = int((MOST_BYTES / 120) ** 0.25)
-        return (
-            f"{self.text}: more than the {readable(MOST_BYTES)} this app gives one run. "
-            f"Take fewer points (about {most} on each side fit at this order) or a pairwise model."
-        )
 
 
 def readable(nbytes: float) -> str:
