@@ -73,7 +73,6 @@ class Surroundings:
             KIND[problem.rows],
             KIND[problem.cols],
             2.0 * pairwise * runtime.scale,
-            self.apart,
         )
 
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:

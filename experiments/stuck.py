@@ -122,6 +122,11 @@ def chosen(group: Group, pairs: int, *, tuning: bool = False, seed: int = 0) -> 
     return [{"left": left, "right": left + gap, "points": group.size, "seed": 0} for left, gap in frames]
 
 
+def spelled(options: Mapping[str, int]) -> str:
+    """The pair's name in the files."""
+    return " ".join(f"{name}={value}" for name, value in options.items())
+
+
 def usable(group: Group, options: Mapping[str, int]) -> Pair | None:
     """The pair; None where the photograph has fewer outliers than asked for."""
     try:
@@ -172,7 +177,7 @@ def measure(
         result = solve(problem, method)
         row = Row(
             group=str(group),
-            pair=" ".join(f"{key}={value}" for key, value in options.items()),
+            pair=spelled(options),
             method=name,
             energy=result.energy,
             best=np.inf,
@@ -208,20 +213,21 @@ def run(
     not run again. `workers`: processes, 0 for none.
     """
     done = read_rows(record)
+    recorded = {(row.group, row.pair) for row in done}
     jobs = [
         (group, options, restarts, seed, tuple(rivals))
         for group in groups
         for options in chosen(group, pairs, tuning=tuning, seed=seed)
-        if (str(group), " ".join(f"{key}={value}" for key, value in options.items())) not in
-        {(row.group, row.pair) for row in done}
-    ]  # fmt: skip
+        if (str(group), spelled(options)) not in recorded
+    ]
     rows = [row for row in done if row.group in {str(group) for group in groups}]
 
     def keep(found: list[Row], best: float) -> None:
         if found:
+            key = found[0].group, found[0].pair
+            known[key] = min(best, known.get(key, np.inf))
             if store is not None:
-                write_best(store, {(found[0].group, found[0].pair): best})
-            known[found[0].group, found[0].pair] = min(best, known.get((found[0].group, found[0].pair), np.inf))
+                write_best(store, {key: best})
             rows.extend(found)
             write_rows(record, found)
         for row in found:

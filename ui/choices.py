@@ -9,6 +9,7 @@ import streamlit as st
 
 from adgm import METHODS, Problem
 from adgm.problem import CONSTRAINTS
+from adgm.solver import AUTO, STIFFNESS
 from features.datasets import DATASETS
 from features.exports import Opened, open_pair
 from features.images import Image, decode
@@ -272,10 +273,12 @@ def forget_preset() -> None:
 
 
 PENALTY = Path(__file__).parents[1] / "assets" / "penalty.png"
-SETS_ITSELF = """ρ₀ is a sixteenth of the force with which the blocks pull at each other: how strongly the linear term
-of one answers when the others move, which neither the costs' unit nor the number or numbering of points changes.
-From there ρ keeps two residuals alike: it grows by 5 % while the gap between the blocks exceeds twice their change, and
-shrinks by 5 % in the opposite case."""
+SETS_ITSELF = (
+    f"ρ₀ is {STIFFNESS:.1%} of the force with which the blocks pull at each other: how strongly the linear term of one "
+    "answers when the others move, which neither the costs' unit nor the number or numbering of points changes. From "
+    f"there ρ keeps two residuals alike: it grows by {AUTO['balance'] - 1:.0%} while the gap between the blocks "
+    f"exceeds {AUTO['imbalance']:g} times their change, and shrinks as much in the opposite case."
+)
 
 
 def solver_choice() -> tuple[str, dict[str, Any]]:

@@ -30,7 +30,6 @@ class Neighbourhood(NamedTuple):
     row_kind: int  # BOX, CAPPED or SIMPLEX
     col_kind: int
     reach: float  # no pairwise cost of two variables exceeds this
-    apart: bool  # whether variables that share a row or a column have no costs together
 
 
 @inlined
@@ -135,7 +134,7 @@ def joint(orders, opens, root, key, child, target, value, on, v, w):
 
 
 @inlined
-def joining(linear, row, col, apart, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came):
+def joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came):
     """What v costs alone and as pairs: (cost, −1 or the column that is missing).
 
     `pairs` belongs to the set before the `gone` left it and the `came` joined it. A missing column of the `came`
@@ -145,7 +144,7 @@ def joining(linear, row, col, apart, column_of, columns, row_of, rows, pairs, v,
     if column_of.size:
         cost += pairs[v]
         for k in range(n_gone):
-            if gone[k] != v and not (apart and (row[gone[k]] == row[v] or col[gone[k]] == col[v])):
+            if gone[k] != v:
                 c, known = together(column_of, columns, row_of, rows, v, gone[k])
                 if not known:
                     return -np.inf, gone[k]
@@ -222,9 +221,8 @@ def changed(here, pairs, on, removed, added):
         n_gone, n_came = (k, 0) if leaves else (removed.size, k - removed.size)
         on[v] = False
         cost, _ = joining(
-            here.linear, here.row, here.col, here.apart, columns.slot, columns.data, rows.slot, rows.data,
-            pairs, v, removed, n_gone, added, n_came,
-        )  # fmt: skip
+            here.linear, columns.slot, columns.data, rows.slot, rows.data, pairs, v, removed, n_gone, added, n_came
+        )
         cost += hyperedges(a.order, a.open, a.root, a.key, a.child, a.target, a.value, on, v)
         cost += hyperedges(b.order, b.open, b.root, b.key, b.child, b.target, b.value, on, v)
         total += -cost if leaves else cost
@@ -243,9 +241,10 @@ def descend(here, on, pairs, edges, awake, forced, thorough, progress, tolerance
     puts the variable to sleep, a change wakes all in the rows and columns that it touches. `thorough`: before the end
     all are woken once more, until nothing has changed since. `progress` is the variable to look at, how many of the
     forced are done, the changes since all were awake, all changes and the energy change so far; with it a call goes on
-    where another one returned.
+    where another one returned. `edges`: what every variable costs in hyperedges whose others are on, where no cost
+    joins two variables of one row or column (then a look is a few sums); empty otherwise.
     """
-    linear, row, col, number, reach, apart = here.linear, here.row, here.col, here.number, here.reach, here.apart
+    linear, row, col, number, reach = here.linear, here.row, here.col, here.number, here.reach
     column_of, columns, row_of, rows = (
         here.tables.column.slot, here.tables.column.data, here.tables.row.slot, here.tables.row.data,
     )  # fmt: skip
@@ -262,9 +261,7 @@ def descend(here, on, pairs, edges, awake, forced, thorough, progress, tolerance
     gone, came = np.empty(2, np.int64), np.empty(2, np.int64)
 
     def cost(v, n_gone, n_came):
-        total, missing = joining(
-            linear, row, col, apart, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came
-        )
+        total, missing = joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came)
         if order.size:
             total += hyperedges(order, opens, root, key, child, target, value, on, v)
         if order2.size:
