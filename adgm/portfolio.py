@@ -19,6 +19,7 @@ from adgm.search import improve, wander
 from adgm.solver import ADGM, AUTO, RULES, ADGMState
 
 SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
+FEWEST_SWEEPS = 4  # of the dual ascent: proofs take two to six of all pairs of variables, if they come at all
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -257,7 +258,8 @@ class Portfolio:
 
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
         """What the dual bound says of the best matching; a better one that it finds goes to the leading lane."""
-        if not self.effort or refusal(problem) or bytes_needed(problem) > problem.memory:
+        hopeless = self.effort < FEWEST_SWEEPS * problem.n**2
+        if hopeless or refusal(problem) or bytes_needed(problem) > problem.memory:
             return state
         assert state.best is not None
         found = bound(problem, state.best, effort=self.effort)

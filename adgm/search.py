@@ -8,15 +8,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
-from adgm._kernels.search import Neighbourhood, changed, descend, gather, repeats
+from adgm._kernels.search import Neighbourhood, changed, descend, gather, repeats, roam
 from adgm._tables import PairwiseColumns, grow_fibers
-from adgm.problem import Dense, Problem, Sparse
+from adgm.problem import ANY, Dense, Problem, Sparse
 from adgm.projections import KIND
 from adgm.rounding import Assignment
 
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 NOTHING: LongArray = np.empty(0, np.int64)
+ROAM_KICKED, ROAM_POLISHED = 3, 10  # steps of a tabu search per node of the smaller graph
+GOLDEN = (5**0.5 - 1) / 2
 PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
 
 
@@ -29,13 +31,19 @@ def improve(problem: Problem, assignment: Assignment, most_changes: int = MOST_C
     return _surroundings(problem).improve(assignment, most_changes)
 
 
+def polish(problem: Problem, assignment: Assignment) -> tuple[Assignment, float]:
+    """`improve`, and pairwise problems roam from there: the best change each time, even a bad one, while what has just
+    been left is barred (a tabu search). Returns the best of all, where nothing improves it, and the energy change."""
+    return _surroundings(problem).polish(assignment)
+
+
 def wander(
     problem: Problem, assignment: Assignment, kicks: int, seed: int | np.random.Generator = 0
 ) -> tuple[Assignment, float]:
     """`improve`, then `kicks` times: a few random changes, however bad, and `improve` again; a better end is kept.
 
     How many changes a kick makes is drawn evenly over powers, from two to four per node of the smaller graph: some stay
-    near, some start anew.
+    near, some start anew. Pairwise problems roam after that, as in `polish`.
     """
     return _surroundings(problem).wander(assignment, kicks, np.random.default_rng(seed))
 
@@ -62,10 +70,15 @@ class Surroundings:
             self.diagonal = self.columns[0].matrix.diagonal().copy()
         singles, parts = as_sets(problem)
         pairwise = sum(p.order(problem.shape) == 2 for p in problem.potentials)
+        sets = grow_fibers(layout, [(index, cost / factorial(index.shape[1]), True) for index, cost in parts])
+        limited = ANY not in (problem.rows, problem.cols)
+        stored = bool(self.columns) and all(columns.complete for columns in self.columns)
+        self.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0  # the last question and its answer
         self.apart = apart(problem, parts)
+        self.roams = self.apart and limited and stored and not len(tables.fibers.order) and not len(sets.order)
         self.neighbourhood = Neighbourhood(
             tables,
-            grow_fibers(layout, [(index, cost / factorial(index.shape[1]), True) for index, cost in parts]),
+            sets,
             tables.unary + self.diagonal + singles,
             layout.row,
             layout.col,
@@ -73,11 +86,25 @@ class Surroundings:
             KIND[problem.rows],
             KIND[problem.cols],
             2.0 * pairwise * runtime.scale,
+            sum(float(columns.table.data.min()) for columns in self.columns) if self.roams else -np.inf,
         )
 
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
         return on, self.descend(on, self.pairs(on), self.edges(on), most_changes)
+
+    def polish(self, assignment: Assignment) -> tuple[Assignment, float]:
+        on = np.array(assignment, dtype=np.bool_)
+        question, end, gained = self.polished
+        if np.array_equal(question, on):  # a run often rounds to the same matching twice in a row
+            return end.copy(), gained
+        question, pairs, edges = on.copy(), self.pairs(on), self.edges(on)
+        gained = self.descend(on, pairs, edges)
+        further = self.roam(on, pairs, ROAM_POLISHED)
+        if further < -self.tolerance:
+            further += self.descend(on, self.pairs(on), self.edges(on))
+        self.polished = question, on.copy(), gained + further
+        return on, gained + further
 
     def wander(self, assignment: Assignment, kicks: int, rng: np.random.Generator) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
@@ -85,11 +112,13 @@ class Surroundings:
         gained = self.descend(*here)
         most = 4 * min(self.neighbourhood.number.shape)
         for _ in range(kicks):
-            there = here[0].copy(), here[1].copy(), here[2].copy()
+            on, pairs, edges = here[0].copy(), here[1].copy(), here[2].copy()
             changes = round(2.0 * (most / 2.0) ** rng.random())
-            change = self.descend(*there, forced=rng.integers(len(on), size=changes))
+            change = self.descend(on, pairs, edges, forced=rng.integers(len(on), size=changes))
+            change += self.roam(on, pairs, ROAM_KICKED)
             if change < -self.tolerance:
-                here, gained = there, gained + change + self.descend(*there)
+                here = on, self.pairs(on), self.edges(on)
+                gained += change + self.descend(*here)
         return here[0], gained
 
     def descend(
@@ -117,6 +146,15 @@ class Surroundings:
                 if missing >= 0:
                     self.fetch(np.append(missing, np.flatnonzero(on)), clock)
         return float(progress[4])
+
+    def roam(self, on: Assignment, pairs: FloatArray, steps_per_node: int) -> float:
+        """`_kernels.search.roam`, where it can: the energy change; `pairs` is not kept up."""
+        if not self.roams:
+            return 0.0
+        nodes = min(self.neighbourhood.number.shape)
+        spread = (GOLDEN * np.arange(steps_per_node * nodes)) % 1.0  # even, and needs no seed
+        tenure = (nodes * (1.0 + spread) / 2.0).astype(np.int64)
+        return float(roam(self.neighbourhood, on, pairs, tenure, self.tolerance))
 
     def change(self, assignment: Assignment, removed: Sequence[int], added: Sequence[int]) -> float:
         on = np.array(assignment, dtype=np.bool_)

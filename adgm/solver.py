@@ -12,7 +12,7 @@ from adgm.problem import ANY, Problem
 from adgm.projections import KIND
 from adgm.rounding import ROUNDINGS, Assignment, best_rounding
 from adgm.run import State
-from adgm.search import improve
+from adgm.search import polish
 
 # The block that block d (0-based, d ≥ 1) is tied to: eqs. (equa1) and (equa2) of the paper.
 COUPLINGS: dict[str, Callable[[int], int]] = {"star": lambda d: 0, "chain": lambda d: d - 1}
@@ -120,7 +120,7 @@ class ADGM:
     start: "uniform" (all entries 1 / max(n1, n2)), "zeros" or "random" (with the seed).
     rounding: "hungarian" or "greedy", of the last block, whenever ρ grows and at the end; the best one counts.
     round_every: round every so many iterations, too; 0 does not.
-    polish: improve every rounded matching by the local search of `adgm.search`.
+    polish: improve every rounded matching by `adgm.search.polish`.
     """
 
     coupling: Literal["star", "chain"] = "star"
@@ -243,7 +243,7 @@ class ADGM:
     ) -> tuple[Assignment, float]:
         rounded, energy = best_rounding(problem, x, self.rounding)
         if self.polish and not (best is not None and np.array_equal(rounded, best)):
-            rounded = improve(problem, rounded)[0]
+            rounded = polish(problem, rounded)[0]
             energy = problem.energy(rounded)
         return (rounded, energy) if best is None or energy < best_energy else (best, best_energy)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import hungarian
-from adgm.search import apart, change, improve, wander
+from adgm.search import apart, change, improve, polish, wander
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
@@ -176,6 +176,37 @@ def test_kicks_add_up_where_no_cost_joins_variables_of_one_line(sides, order, se
     problem = Problem((5, 6), potentials, rows=rows, cols=cols)
     assert apart(problem, [])
     check_kicks(problem, a_matching(problem, seed), seed)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.sampled_from([s for s in FEASIBLE if ANY not in s]), st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_a_pairwise_search_roams_to_the_optimum_of_a_small_problem(sides, seed, masked, turned):
+    rng = np.random.default_rng(seed)
+    a, b, unary = rng.normal(size=(3, 3, 1)), rng.normal(size=(4, 4, 1)), rng.normal(size=(3, 4))
+    mask = a_mask(seed) if masked else None
+    if turned:
+        a, b, unary, mask, sides = b, a, unary.T, None if mask is None else mask.T, sides[::-1]
+    formula = Formula(a, b, lambda p, q: np.sin(3 * p * q)[..., 0], symmetric=False)
+    problem = Problem(unary.shape, [Dense(unary), formula], rows=sides[0], cols=sides[1], candidates=mask)
+    start = a_matching(problem, seed)
+    settled, polished = improve(problem, start), polish(problem, start)
+    assert oracles.allowed(problem, problem.matrix(polished[0]))
+    assert polished[1] <= settled[1] + 1e-9 and improve(problem, polished[0])[1] == 0.0
+    assert problem.energy(start) + polished[1] == pytest.approx(problem.energy(polished[0]), abs=1e-8)
+    check_kicks(problem, start, seed)
+    found, _ = wander(problem, start, 20, seed)
+    assert problem.energy(found) == pytest.approx(oracles.brute_force(problem)[0])
+
+
+def test_polishing_the_same_matching_again_gives_the_same_answer():
+    problem, _ = planted(order=2, rows=EXACTLY_ONE)
+    first, gained = polish(problem, a_matching(problem, 1))
+    kept = first.copy()
+    first[:] = False  # the answer is the caller's own
+    again, same = polish(problem, a_matching(problem, 1))
+    assert np.array_equal(again, kept) and same == gained
+    polish(problem, a_matching(problem, 2))
+    assert np.array_equal(polish(problem, a_matching(problem, 1))[0], kept)
 
 
 def check_kicks(problem: Problem, start: np.ndarray, seed: int) -> None:
