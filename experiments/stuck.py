@@ -20,7 +20,7 @@ import numpy as np
 from adgm import ADGM, METHODS, Problem, solve
 from adgm.rounding import hungarian
 from adgm.run import Method
-from adgm.search import improve
+from adgm.search import polish
 from adgm.solver import AUTO
 from features.datasets import DATASETS
 from features.models import MODELS
@@ -150,15 +150,15 @@ RIVALS = tuple(key for key in METHODS if key not in ("adgm", "adgm+", "adgm1"))
 
 
 def search_long(problem: Problem, restarts: int, seed: int = 0, rivals: Iterable[str] = RIVALS) -> float:
-    """The best of many local searches from random matchings and of every method that takes the problem."""
+    """The best of many searches from random matchings and of every method that takes the problem, polished."""
     rng = np.random.default_rng(seed)
     best = np.inf
     for _ in range(restarts):
-        best = min(best, problem.energy(improve(problem, hungarian(problem, rng.random(problem.n)))[0]))
+        best = min(best, problem.energy(polish(problem, hungarian(problem, rng.random(problem.n)))[0]))
     for key in rivals:
         if not METHODS[key].refusal(problem):
             result = solve(problem, METHODS[key].make(), time_limit=2.0)
-            best = min(best, result.energy, problem.energy(improve(problem, result.assignment)[0]))
+            best = min(best, result.energy, problem.energy(polish(problem, result.assignment)[0]))
     return best
 
 
