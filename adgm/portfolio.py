@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import factorial
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from adgm._kernels import FloatArray
 from adgm._relaxation import bytes_needed
 from adgm.bound import bound, refusal
 from adgm.problem import Potential, Problem, Sparse
-from adgm.rounding import Assignment, best_rounding, hungarian
+from adgm.rounding import Assignment, best_rounding
 from adgm.run import State
-from adgm.search import improve, wander
+from adgm.search import improve, scout, wander
 from adgm.solver import ADGM, AUTO, RULES, ADGMState
 
 SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
@@ -31,8 +31,8 @@ class Lane:
     factor: its ρ0 in units of the one that "auto" chooses. balance: whether ρ adapts from there, as "auto" does, or
     only grows, as in the paper. split: None leaves symmetric tensors as they are; a number keeps one sorted copy of
     each hyperedge (an equal energy, another algorithm), sorted by node numbers that are shuffled with it (0: not).
-    anew: its kicks begin at a random matching instead of its own, so that it agrees with the others only by finding
-    the same matching another way.
+    anew: its kicks begin at the best of some random matchings instead of its own, so that it agrees with the others
+    only by finding the same matching another way.
     """
 
     factor: float = 1.0
@@ -125,10 +125,12 @@ class Portfolio:
     Every `stride` iterations all lanes round, improve their matching by the local search, and losers end: after
     `trial` iterations those in the worse half, after twice as many all but the leader, after `max_iter` that one too.
     When all lanes of the first wave ended, the dual bound of `adgm.bound` looks for a proof, or for something better,
-    with at most so much `effort` (see `DD`; 0: never): a proof ends the run. Without one, each lane's matching is
-    kicked and improved, `kicks` times for every node of the smaller graph; and again, `rounds` times at most, until
-    `agree` lanes hold the best matching. If they do not agree even then, another wave starts, until there were
-    `most_lanes`.
+    with at most so much `effort` (see `DD`; not at all if that is too little for a few sweeps): a proof ends the run.
+    Without one, each lane's matching is kicked and improved, `kicks` times for every node of the smaller graph; and
+    again, `rounds` times at most, until `agree` lanes hold the best matching. Lanes that kick anew, and after the first
+    round all that do not hold the best matching, begin at the best of many random matchings, `scouts` for every node: a
+    deep optimum can lie far from where ADGM and kicks lead. If they do not agree even then, another wave starts, until
+    there were `most_lanes`.
 
     Work is counted in iterations and every lane has its own seed, so that the result does not depend on `threads`
     (None: all cores).
@@ -137,6 +139,7 @@ class Portfolio:
     most_lanes: int = 24
     agree: int = 4
     kicks: int = 3
+    scouts: int = 4
     rounds: int = 4
     effort: float = 1e7
     stride: int = 50
@@ -146,7 +149,16 @@ class Portfolio:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        lowest = {"most_lanes": 1, "agree": 1, "kicks": 0, "rounds": 1, "stride": 1, "trial": 1, "max_iter": 1}
+        lowest = {
+            "most_lanes": 1,
+            "agree": 1,
+            "kicks": 0,
+            "scouts": 0,
+            "rounds": 1,
+            "stride": 1,
+            "trial": 1,
+            "max_iter": 1,
+        }
         for name, low in lowest.items():
             value = getattr(self, name)
             if not (isinstance(value, int | np.integer) and value >= low):
@@ -234,15 +246,19 @@ class Portfolio:
             if state.proved:
                 return replace(state, finished=True, converged=True)
         wave = range(state.first, len(state.lanes))
-        kicks = self.kicks * min(problem.shape)
+        kicks, scouts = self.kicks * min(problem.shape), max(1, self.scouts * min(problem.shape))
         for turn in range(self.rounds):
-            lanes = list(state.lanes)
+            lanes, best = list(state.lanes), state.best
 
-            def kicked(i: int, lanes: list[LaneState] = lanes, turn: int = turn) -> LaneState:
+            def kicked(i: int, lanes: list[LaneState] = lanes, turn: int = turn, best: Any = best) -> LaneState:
                 each = lanes[i]
                 rng = np.random.default_rng([each.lane.seed, turn])
-                at = hungarian(problem, rng.random(problem.n)) if turn == 0 and each.lane.anew else each.at
+                at = each.at
                 assert at is not None
+                if turn > 0 and not np.array_equal(at, best):
+                    at = min(at, scout(problem, scouts, rng), key=problem.energy)
+                elif turn == 0 and each.lane.anew:
+                    at = scout(problem, scouts, rng)
                 at = wander(problem, at, kicks, rng)[0]
                 return replace(with_matching(problem, each, at), at=at)
 

@@ -12,12 +12,12 @@ from adgm._kernels.search import Neighbourhood, changed, descend, gather, repeat
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.problem import ANY, Dense, Problem, Sparse
 from adgm.projections import KIND
-from adgm.rounding import Assignment
+from adgm.rounding import Assignment, hungarian
 
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 NOTHING: LongArray = np.empty(0, np.int64)
-ROAM_KICKED, ROAM_POLISHED = 3, 10  # steps of a tabu search per node of the smaller graph
+ROAM_KICKED, ROAM_SCOUTING, ROAM_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
 GOLDEN = (5**0.5 - 1) / 2
 PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
 
@@ -46,6 +46,19 @@ def wander(
     near, some start anew. Pairwise problems roam after that, as in `polish`.
     """
     return _surroundings(problem).wander(assignment, kicks, np.random.default_rng(seed))
+
+
+def scout(problem: Problem, starts: int, seed: int | np.random.Generator = 0) -> Assignment:
+    """The best of so many random matchings after they roamed a little; where nothing can roam, a random matching."""
+    rng = np.random.default_rng(seed)
+    surroundings = _surroundings(problem)
+
+    def start() -> Assignment:
+        on = hungarian(problem, rng.random(problem.n))
+        surroundings.roam(on, surroundings.pairs(on), ROAM_SCOUTING)
+        return on
+
+    return min((start() for _ in range(starts if surroundings.roams else 1)), key=problem.energy)
 
 
 def change(problem: Problem, assignment: Assignment, removed: Sequence[int], added: Sequence[int]) -> float:

@@ -130,7 +130,8 @@ def test_a_click_names_the_point_that_was_drawn_there(results):
         spec = curves(panel, TINY.methods, "accuracy", means)
         json.dumps(spec, allow_nan=False)
         for index, series in enumerate(spec["series"]):
-            for at, (_, mean) in enumerate(series["data"]):
+            for at, point in enumerate(series["data"]):
+                mean = point[1] if panel.values else point[0]  # bars lie
                 place = picked(panel, TINY.methods, means, [{"series_index": index, "data_indices": [at]}])
                 assert place is not None and place[2] == TINY.methods[index]
                 assert means[place].mean == pytest.approx(mean, rel=1e-4)

@@ -9,7 +9,7 @@ from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
 RULES = [(AT_MOST_ONE, AT_MOST_ONE), (EXACTLY_ONE, AT_MOST_ONE), (ANY, AT_MOST_ONE), (EXACTLY_ONE, ANY), (ANY, ANY)]
-SHORT = {"most_lanes": 8, "kicks": 1, "rounds": 2, "effort": 0, "max_iter": 120, "trial": 40, "stride": 20}
+SHORT = {"most_lanes": 8, "kicks": 1, "scouts": 1, "rounds": 2, "effort": 0, "max_iter": 120, "trial": 40, "stride": 20}
 
 
 def signature(result):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import hungarian
-from adgm.search import apart, change, improve, polish, wander
+from adgm.search import apart, change, improve, polish, scout, wander
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
@@ -196,6 +196,17 @@ def test_a_pairwise_search_roams_to_the_optimum_of_a_small_problem(sides, seed, 
     check_kicks(problem, start, seed)
     found, _ = wander(problem, start, 20, seed)
     assert problem.energy(found) == pytest.approx(oracles.brute_force(problem)[0])
+
+
+def test_scouts_bring_the_best_of_more_starts_and_the_same_ones_with_the_same_seed():
+    rng = np.random.default_rng(0)
+    formula = Formula(
+        rng.normal(size=(9, 9, 1)), rng.normal(size=(9, 9, 1)), lambda p, q: (p * q)[..., 0], symmetric=False
+    )
+    problem = Problem((9, 9), [formula], rows=EXACTLY_ONE, cols=EXACTLY_ONE)
+    found = [problem.energy(scout(problem, starts, 3)) for starts in (1, 4, 16)]
+    assert found[0] >= found[1] >= found[2] < found[0]
+    assert np.array_equal(scout(problem, 4, 3), scout(problem, 4, 3))
 
 
 def test_polishing_the_same_matching_again_gives_the_same_answer():

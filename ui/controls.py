@@ -53,6 +53,7 @@ OPTION_LABELS = {
     "most_lanes": "Most runs side by side",
     "agree": "Runs that must agree",
     "kicks": "Kicks of the local search per node",
+    "scouts": "Random starts per node",
     "rounds": "Rounds of kicks",
     "stride": "Iterations between two roundings",
     "trial": "Iterations until the worse half ends",
@@ -78,6 +79,8 @@ OPTION_HELP = {
     "imbalance": "How many times larger one of the two must be for ρ to change.",
     "most_lanes": "New runs are started in waves until enough of them agree, or there are this many.",
     "agree": "It is over when so many runs found the same best matching.",
+    "kicks": "A kick changes the matching at random; what improves on it is kept.",
+    "scouts": "Runs that begin anew take the best of so many random matchings.",
     "effort": "Of the search for a bound: the more, the more often the result is proved optimal. 0 does not search.",
     "start": "Where all blocks begin: 1/n₂ everywhere, zero, or random with the seed.",
 }

@@ -20,7 +20,9 @@ def drawn(panel: Panel, method: str, means: dict[Place, Point]) -> list[tuple[Va
 
 def curves(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Point]) -> Spec:
     """A line per method over what varies, with the standard errors as whiskers; bars where nothing varies."""
-    at: dict[Any, float] = dict(places(panel)) if panel.values else {None: 0.0}
+    if not panel.values:
+        return bars(panel, methods, measure, means)
+    at: dict[Any, float] = dict(places(panel))
     words = list(at) != list(at.values())
     series = [one_curve(panel, method, means, at) for method in methods]
     names = [f"{x:g}" if isinstance(x, int | float) else str(x or "") for x in at]
@@ -36,6 +38,30 @@ def curves(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place
                   "nameTextStyle": {"align": "left"}},
         "series": series,
     }  # fmt: skip
+
+
+def bars(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Point]) -> Spec:
+    """A bar per method, each a series of its own like a curve, so that a click means the same."""
+    labels = [
+        f"{METHODS[method].label}   {point.mean:.3g}" for method in methods for _, point in drawn(panel, method, means)
+    ]
+    each = [
+        one_curve(panel, method, means, {None: float(i)}) | {"type": "bar", "stack": "one"}
+        for i, method in enumerate(methods)
+    ]
+    for series in each:
+        series["data"] = [[value, place] for place, value in series["data"]]
+        for ends in series["markLine"]["data"]:
+            for end in ends:
+                end["coord"].reverse()
+    return {
+        "animation": False,
+        "grid": {"left": 8, "right": 24, "top": 8, "bottom": 32, "containLabel": True},
+        "tooltip": {"trigger": "item", "valueFormatter": "%.4g"},
+        "xAxis": {"type": "value", "name": MEASURES[measure].label, "nameLocation": "middle", "nameGap": 28},
+        "yAxis": {"type": "category", "data": labels, "inverse": True, "axisTick": {"show": False}},
+        "series": each,
+    }
 
 
 def one_curve(panel: Panel, method: str, means: dict[Place, Point], at: dict[Any, float]) -> Spec:
