@@ -200,10 +200,9 @@ def test_a_pairwise_search_roams_to_the_optimum_of_a_small_problem(sides, seed, 
 
 def test_scouts_bring_the_best_of_more_starts_and_the_same_ones_with_the_same_seed():
     rng = np.random.default_rng(0)
-    formula = Formula(
-        rng.normal(size=(9, 9, 1)), rng.normal(size=(9, 9, 1)), lambda p, q: (p * q)[..., 0], symmetric=False
-    )
-    problem = Problem((9, 9), [formula], rows=EXACTLY_ONE, cols=EXACTLY_ONE)
+    a, b = rng.normal(size=(12, 12, 1)), rng.normal(size=(14, 14, 1))
+    formula = Formula(a, b, lambda p, q: np.sin(3 * p * q)[..., 0], symmetric=False)
+    problem = Problem((12, 14), [formula], rows=EXACTLY_ONE)
     found = [problem.energy(scout(problem, starts, 3)) for starts in (1, 4, 16)]
     assert found[0] >= found[1] >= found[2] < found[0]
     assert np.array_equal(scout(problem, 4, 3), scout(problem, 4, 3))
