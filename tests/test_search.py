@@ -203,8 +203,8 @@ def test_scouts_bring_the_best_of_more_starts_and_the_same_ones_with_the_same_se
     a, b = rng.normal(size=(12, 12, 1)), rng.normal(size=(14, 14, 1))
     formula = Formula(a, b, lambda p, q: np.sin(3 * p * q)[..., 0], symmetric=False)
     problem = Problem((12, 14), [formula], rows=EXACTLY_ONE)
-    found = [problem.energy(scout(problem, starts, 3)) for starts in (1, 4, 16)]
-    assert found[0] >= found[1] >= found[2] < found[0]
+    found = np.array([[problem.energy(scout(problem, starts, seed)) for starts in (1, 4)] for seed in range(10)])
+    assert (found[:, 1] <= found[:, 0]).all() and (found[:, 1] < found[:, 0]).any()
     assert np.array_equal(scout(problem, 4, 3), scout(problem, 4, 3))
 
 
