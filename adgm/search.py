@@ -85,6 +85,10 @@ class Surroundings:
         pairwise = sum(p.order(problem.shape) == 2 for p in problem.potentials)
         sets = grow_fibers(layout, [(index, cost / factorial(index.shape[1]), True) for index, cost in parts])
         limited = ANY not in (problem.rows, problem.cols)
+        with runtime.guard():
+            for columns in self.columns:
+                if len(columns.owner) == problem.n and not columns.complete:
+                    columns.largest()  # fills the store
         stored = bool(self.columns) and all(columns.complete for columns in self.columns)
         self.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0  # the last question and its answer
         self.apart = apart(problem, parts)

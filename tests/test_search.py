@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import hungarian
-from adgm.search import apart, change, improve, polish, scout, wander
+from adgm.search import Surroundings, apart, change, improve, polish, scout, wander
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
@@ -188,6 +188,7 @@ def test_a_pairwise_search_roams_to_the_optimum_of_a_small_problem(sides, seed, 
         a, b, unary, mask, sides = b, a, unary.T, None if mask is None else mask.T, sides[::-1]
     formula = Formula(a, b, lambda p, q: np.sin(3 * p * q)[..., 0], symmetric=False)
     problem = Problem(unary.shape, [Dense(unary), formula], rows=sides[0], cols=sides[1], candidates=mask)
+    assert Surroundings(problem).roams
     start = a_matching(problem, seed)
     settled, polished = improve(problem, start), polish(problem, start)
     assert oracles.allowed(problem, problem.matrix(polished[0]))
