@@ -60,6 +60,7 @@ GROUPS: tuple[Group, ...] = (
     *(Group(name, "A", 30) for name in SEQUENCES),
 )
 PICTURED = tuple(f"House B {size} vs 30" for size in (10, 20, 30))
+COLOURS = ("#0072b2", "#d55e00", "#009e73")
 SINGLE = {f"{k} n/1000": k for k in THOUSANDTHS}
 
 
@@ -345,26 +346,24 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
 
 
 def picture(rows: Sequence[Row], file: Path, groups: Sequence[str] = PICTURED) -> None:
-    """How often one run reaches the best known energy, against its first penalty; dashed: the one that sets itself."""
+    """How often one run reaches the best known energy with each first penalty, and when that sets itself."""
     from matplotlib.figure import Figure
 
     figure = Figure((6.4, 3.8), dpi=130, layout="constrained")
     axes = figure.subplots()
-    for group, colour, marker in zip(groups, ("#0072b2", "#d55e00", "#009e73"), "os^", strict=True):
+    columns = [*SINGLE, "auto, bare", "auto"]
+    for shift, group, colour, marker in zip((-0.08, 0.0, 0.08), groups, COLOURS, "os^", strict=True):
         mine = [row for row in rows if row.group == group]
-        shares = [100 * share([row for row in mine if row.method == name]) for name in SINGLE]
-        auto = 100 * share([row for row in mine if row.method == "auto"])
-        axes.plot(THOUSANDTHS, shares, color=colour, marker=marker, label=group)
-        axes.axhline(auto, color=colour, linestyle="--", linewidth=1)
-    axes.set(
-        xscale="log",
-        ylim=(-3, 103),
-        xlabel="First penalty ρ0, thousandths of n",
-        ylabel="Best known reached (% of pairs)",
-    )
-    axes.set_xticks(THOUSANDTHS, [str(k) for k in THOUSANDTHS])
-    axes.minorticks_off()
-    figure.legend(title="solid: fixed ρ0; dashed: ρ sets itself", loc="outside lower center", ncols=3, frameon=False)
+        shares = [100 * share([row for row in mine if row.method == name]) for name in columns]
+        places = [place + shift for place in range(len(columns))]
+        fixed = len(SINGLE)
+        axes.plot(places[:fixed], shares[:fixed], color=colour, marker=marker, label=group)
+        axes.plot(places[fixed:], shares[fixed:], color=colour, marker=marker, linestyle="", markersize=9)
+    axes.axvline(len(SINGLE) - 0.5, color="0.6", linewidth=1)
+    axes.set(ylim=(-3, 104), ylabel="Best known reached (% of pairs)")
+    axes.set_xlabel("First penalty ρ0: thousandths of n, or set by itself")
+    axes.set_xticks(range(len(columns)), [*map(str, THOUSANDTHS), "itself", "itself,\npolished"])
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file)

@@ -297,7 +297,7 @@ def solver_choice() -> tuple[str, dict[str, Any]]:
     if method == "adgm":
         with st.popover("How ρ sets itself", width="stretch"):
             st.markdown(SETS_ITSELF)
-            st.image(str(PENALTY), caption="No multiple of n is best everywhere (House, model B).")
+            st.image(str(PENALTY), caption="No multiple of n is best everywhere (House, model B). Polished: a local search improves what is rounded, as here.")
     if options:
         st.caption("Changed: " + ", ".join(f"{controls.option_label(name)} = {v}" for name, v in options.items()))
     return method, options
