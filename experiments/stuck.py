@@ -316,7 +316,7 @@ def cell(rows: Sequence[Row]) -> str:
 
 
 def share(rows: Sequence[Row]) -> float:
-    return float(np.mean([row.reached for row in rows]))
+    return float(np.mean([row.reached for row in rows])) if rows else float("nan")
 
 
 def verdicts(rows: Sequence[Row]) -> list[str]:

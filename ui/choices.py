@@ -273,6 +273,7 @@ def forget_preset() -> None:
 
 
 PENALTY = Path(__file__).parents[1] / "assets" / "penalty.png"
+COMPARED = "No multiple of n is best everywhere (House, model B). Polished: a local search improves what is rounded."
 SETS_ITSELF = (
     f"ρ₀ is {STIFFNESS:.1%} of the force with which the blocks pull at each other: how strongly the linear term of one "
     "answers when the others move, which neither the costs' unit nor the number or numbering of points changes. From "
@@ -297,7 +298,7 @@ def solver_choice() -> tuple[str, dict[str, Any]]:
     if method == "adgm":
         with st.popover("How ρ sets itself", width="stretch"):
             st.markdown(SETS_ITSELF)
-            st.image(str(PENALTY), caption="No multiple of n is best everywhere (House, model B). Polished: a local search improves what is rounded, as here.")
+            st.image(str(PENALTY), caption=COMPARED)
     if options:
         st.caption("Changed: " + ", ".join(f"{controls.option_label(name)} = {v}" for name, v in options.items()))
     return method, options
