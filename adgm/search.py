@@ -8,7 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
-from adgm._kernels.search import Neighbourhood, changed, descend, gather, repeats, roam
+from adgm._kernels.roam import roam
+from adgm._kernels.search import Neighbourhood, changed, descend, gather, repeats
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.problem import ANY, Dense, Problem, Sparse
 from adgm.projections import KIND
