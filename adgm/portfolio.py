@@ -3,9 +3,10 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from math import factorial
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from adgm.bound import bound, refusal
 from adgm.problem import Potential, Problem, Sparse
 from adgm.rounding import Assignment, best_rounding
 from adgm.run import State
-from adgm.search import improve, scout, wander
+from adgm.search import improve, roams, scout, wander
 from adgm.solver import ADGM, AUTO, RULES, ADGMState
 
 SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
@@ -96,6 +97,8 @@ class LaneState:
     best: Assignment | None = None
     best_energy: float = np.inf
     at: Assignment | None = None  # where its kicks have led, the best matching before them
+    rng: np.random.Generator | None = None  # of its present round of kicks
+    scouted: Assignment | None = None  # where that round may begin
     ended: Literal["", "converged", "beaten", "limit"] = ""
     residuals: FloatArray = field(default_factory=lambda: np.empty(0))  # a value per iteration
     energies: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -108,6 +111,7 @@ class PortfolioState(State):
     lanes: tuple[LaneState, ...]
     first: int = 0  # the first lane of the wave that runs now
     in_wave: int = 0  # iterations since it began
+    piece: int = 0  # what has been done since its last lane ended
     leader: int = 0  # the lane that found the best matching first
     agreeing: int = 0  # lanes whose best matching is that one
     finished: bool = False
@@ -179,9 +183,14 @@ class Portfolio:
         return state.finished
 
     def step(self, problem: Problem, state: PortfolioState, n: int = 1) -> PortfolioState:
-        """n iterations of every lane that runs; decisions fall at multiples of `stride`, however large n is."""
+        """n iterations of every lane that runs; decisions fall at multiples of `stride`, however large n is.
+
+        What follows when all have ended takes no iterations: one piece of it is a step.
+        """
         traces: list[dict[str, FloatArray]] = []
-        while n > 0 and not state.finished:
+        if not state.live and not state.finished:
+            return replace(self._close_wave(problem, state), trace={})
+        while n > 0 and state.live:
             length = min(n, self.stride - state.in_wave % self.stride)
             state = self._advance(problem, state, length)
             traces.append(state.trace)
@@ -220,7 +229,7 @@ class Portfolio:
                 "lanes": np.full(length, float(len(live))),
             },
         )
-        return state if state.live else self._close_wave(problem, state)
+        return state
 
     def _rounded(self, problem: Problem, each: LaneState) -> LaneState:
         """The lane with its current matching, improved, and the reason why it ends, if it does."""
@@ -241,36 +250,53 @@ class Portfolio:
         )
 
     def _close_wave(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        if state.first == 0:
-            state = self._judged(problem, state)
-            if state.proved:
-                return replace(state, finished=True, converged=True)
-        wave = range(state.first, len(state.lanes))
-        kicks, scouts = self.kicks * min(problem.shape), max(1, self.scouts * min(problem.shape))
-        for turn in range(self.rounds):
-            lanes, best = list(state.lanes), state.best
+        """The next piece of what follows a wave: the bound's judgement, then rounds of scouting and kicks.
 
-            def kicked(i: int, lanes: list[LaneState] = lanes, turn: int = turn, best: Any = best) -> LaneState:
-                each = lanes[i]
-                rng = np.random.default_rng([each.lane.seed, turn])
-                at = each.at
-                assert at is not None
-                if turn > 0 and not np.array_equal(at, best):
-                    at = min(at, scout(problem, scouts, rng), key=problem.energy)
-                elif turn == 0 and each.lane.anew:
-                    at = scout(problem, scouts, rng)
-                at = wander(problem, at, kicks, rng)[0]
-                return replace(with_matching(problem, each, at), at=at)
+        Pieces, so that somebody who waits can look, and stop, in between.
+        """
+        if state.piece == 0:
+            if state.first == 0:
+                state = self._judged(problem, state)
+            return replace(state, piece=1, finished=state.proved, converged=state.proved)
+        scouting, kicking = max(1, self.scouts) if roams(problem) else 1, max(1, self.kicks)
+        turn, part = divmod(state.piece - 1, scouting + kicking)
+        lanes = list(state.lanes)
 
-            for i, each in zip(wave, self._map(problem, kicked, wave), strict=True):
-                lanes[i] = each
-            state = self._led(problem, replace(state, lanes=tuple(lanes)))
-            agreed = state.agreeing >= min(self.agree, len(lanes))
-            if agreed:
-                break
-        if agreed or len(state.lanes) >= self.most_lanes:
+        def further(each: LaneState) -> LaneState:
+            if part == 0:
+                each = replace(each, rng=np.random.default_rng([each.lane.seed, turn]))
+            return (self._scouted if part < scouting else self._kicked)(problem, each, turn, state.best)
+
+        lanes[state.first :] = self._map(problem, further, lanes[state.first :])
+        state = self._led(problem, replace(state, lanes=tuple(lanes), piece=state.piece + 1))
+        if part + 1 < scouting + kicking:
+            return state
+        agreed = state.agreeing >= min(self.agree, len(lanes))
+        if agreed or (turn + 1 == self.rounds and len(lanes) >= self.most_lanes):
             return replace(state, finished=True, converged=agreed)
-        return replace(state, lanes=self._wave(problem, state.lanes), first=len(state.lanes), in_wave=0)
+        if turn + 1 < self.rounds:
+            return state
+        return replace(state, lanes=self._wave(problem, state.lanes), first=len(lanes), in_wave=0, piece=0)
+
+    def _scouted(self, problem: Problem, each: LaneState, turn: int, best: Assignment | None) -> LaneState:
+        """The lane with the best of some random matchings, if its kicks of this round are to begin there."""
+        rng = deepcopy(each.rng)
+        assert each.at is not None and best is not None and rng is not None
+        if not (each.lane.anew if turn == 0 else not np.array_equal(each.at, best)):
+            return each
+        found = scout(problem, min(problem.shape) if self.scouts else 1, rng)
+        if each.scouted is not None and problem.energy(each.scouted) <= problem.energy(found):
+            found = each.scouted
+        return replace(each, rng=rng, scouted=found)
+
+    def _kicked(self, problem: Problem, each: LaneState, turn: int, best: Assignment | None) -> LaneState:
+        """The lane after a kick for every node of the smaller graph."""
+        at, rng = each.at, deepcopy(each.rng)
+        assert at is not None and rng is not None
+        if each.scouted is not None and (turn == 0 or problem.energy(each.scouted) < problem.energy(at)):
+            at = each.scouted
+        at = wander(problem, at, min(problem.shape) if self.kicks else 0, rng)[0]
+        return replace(with_matching(problem, each, at), at=at, rng=rng, scouted=None)
 
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
         """What the dual bound says of the best matching; a better one that it finds goes to the leading lane."""

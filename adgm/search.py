@@ -49,6 +49,11 @@ def wander(
     return _surroundings(problem).wander(assignment, kicks, np.random.default_rng(seed))
 
 
+def roams(problem: Problem) -> bool:
+    """Whether `polish`, `wander` and `scout` roam: pairwise costs that are all in memory, matched one to one."""
+    return _surroundings(problem).roams
+
+
 def scout(problem: Problem, starts: int, seed: int | np.random.Generator = 0) -> Assignment:
     """The best of so many random matchings after they roamed a little; where nothing can roam, a random matching."""
     rng = np.random.default_rng(seed)

@@ -73,6 +73,14 @@ def test_at_any_moment_it_has_the_best_matching_so_far():
     assert state.finished and all(each.ended for each in state.lanes)
 
 
+def test_what_follows_a_wave_comes_in_pieces_without_iterations():
+    problem = mixed((5, 6), order=2, seed=2)
+    states = list(iterate(Portfolio(**{**SHORT, "kicks": 3, "most_lanes": 6}), problem, every=1000))
+    closing = [(a, b) for a, b in zip(states, states[1:], strict=False) if not a.live]
+    assert len(closing) >= 1 + 1 + 3  # the bound, scouts, three times the kicks
+    assert all(b.iteration == a.iteration and not b.trace and b.piece == a.piece + 1 for a, b in closing)
+
+
 def test_it_tells_how_many_lanes_agree_and_stops_when_enough_do():
     problem, truth = planted(order=2, rows=EXACTLY_ONE)
     result = solve(problem, METHODS["adgm+"].make())

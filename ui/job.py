@@ -308,15 +308,15 @@ class Job:
             state = self.method.step(self.problem, state, asked)
         spent = monotonic() - began
         ran = state.iteration - (before.iteration if before is not None else 0)
-        if ran or before is None:
-            self._publish(state, spent)
+        if state is not before:
+            self._publish(state, spent, moved=ran > 0 or before is None)
         total = monotonic() - began
         with self._changed:
             self._began = None
             self._elapsed += total - spent
             self._overhead += total - spent
             if stepping and self._paused:
-                self._steps = max(self._steps - ran, 0)
+                self._steps = max(self._steps - (ran or before is not None), 0)  # some steps take no iteration
             if ran and pace and not stepping:
                 self._changed.wait_for(lambda: self._paused or self._over(), ran / pace - total)
         if ran:
@@ -335,8 +335,8 @@ class Job:
             fitting = min(fitting, self._state.iteration / DENSE_UNTIL)
         self._every = max(1, min(int(fitting), 2 * self._every))
 
-    def _publish(self, state: State, spent: float) -> None:
-        """Store what the state tells and make it the snapshot."""
+    def _publish(self, state: State, spent: float, moved: bool) -> None:
+        """Store what the state tells and make it the snapshot; a frame only if iterations passed."""
         assignment, rounded_energy = self._rounding(self.problem, state.x)
         support = np.flatnonzero(state.x).astype(np.int32)
         rho = float(getattr(state, "rho", math.nan))
@@ -350,7 +350,8 @@ class Job:
         with self._changed:
             self._state = state
             self._record(state, spent)
-            self._frames.add(frame)
+            if moved:
+                self._frames.add(frame)
             self._elapsed += spent
             self._snapshot = replace(
                 self._snapshot, iteration=state.iteration, elapsed=self._elapsed, rate=self._rate, frame=frame,
