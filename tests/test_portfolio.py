@@ -1,5 +1,7 @@
 """ADGM+: deterministic however many threads, anytime, never worse than its own lanes."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,7 @@ def test_at_any_moment_it_has_the_best_matching_so_far():
 def test_what_follows_a_wave_comes_in_pieces_without_iterations():
     problem = mixed((5, 6), order=2, seed=2)
     states = list(iterate(Portfolio(**{**SHORT, "kicks": 3, "most_lanes": 6}), problem, every=1000))
-    closing = [(a, b) for a, b in zip(states, states[1:], strict=False) if not a.live]
+    closing = [(a, b) for a, b in pairwise(states) if not a.live]
     assert len(closing) >= 1 + 1 + 3  # the bound, scouts, three times the kicks
     assert all(b.iteration == a.iteration and not b.trace and b.piece == a.piece + 1 for a, b in closing)
 
