@@ -109,6 +109,18 @@ TIMED = """(name) => { window.answered = new Promise((tell) => document.addEvent
 
 def test_a_run_is_watched_paused_stepped_resumed_changed_and_stopped(visit):
     page = visit(ENDLESS)
+    try:
+        watch_and_steer(page)
+    except Exception:
+        # Streamlit's page sometimes drops elements when a ticking fragment gives way to the whole page (its issue
+        # 16708, open). Only then, and only once, again.
+        if not any("Bad delta path" in error for error in page.errors):
+            raise
+        page.errors.clear()
+        watch_and_steer(visit(ENDLESS))
+
+
+def watch_and_steer(page: Visit) -> None:
     page.ready()
     page.choose("Pace", "10 iterations/s")
     page.press("Start")
