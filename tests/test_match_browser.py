@@ -110,17 +110,19 @@ TIMED = """(name) => { window.answered = new Promise((tell) => document.addEvent
 def test_a_run_is_watched_paused_stepped_resumed_changed_and_stopped(visit):
     page = visit(ENDLESS)
     try:
-        watch_and_steer(page)
+        end = watch_and_steer(page)
     except Exception:
         # Streamlit's page sometimes drops elements when a ticking fragment gives way to the whole page (its issue
         # 16708, open). Only then, and only once, again.
         if not any("Bad delta path" in error for error in page.errors):
             raise
         page.errors.clear()
-        watch_and_steer(visit(ENDLESS))
+        end = watch_and_steer(visit(ENDLESS))
+    assert end.startswith("Stopped")
 
 
-def watch_and_steer(page: Visit) -> None:
+def watch_and_steer(page: Visit) -> str:
+    """A whole run under somebody's hands; the words it ends with."""
     page.ready()
     page.choose("Pace", "10 iterations/s")
     page.press("Start")
@@ -157,7 +159,7 @@ def watch_and_steer(page: Visit) -> None:
 
     # Within a second, beyond what any click takes on this machine, however busy it is.
     assert timed(page, "Stop solver") < 1000 + plain
-    page.says(re.compile("^Stopped"))
+    return str(page.says(re.compile("^Stopped")).inner_text())
 
 
 def timed(page: Visit, name: str) -> float:
