@@ -2,55 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adgm import _kernels as kernels
-from adgm._kernels import Columns, Fibers, FloatArray, Groups, IndexArray, LongArray, Tables
+from adgm import potentials
+from adgm._kernels import Columns, Fibers, FloatArray, IndexArray, LongArray, Tables
+from adgm.deadline import check_time
+from adgm.layout import Layout
+from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
 
-if TYPE_CHECKING:
-    from adgm.problem import Formula, Potential
-
-CHUNK = 1 << 15  # matrix entries computed at once: the temporaries of a formula stay in the cache
-WORKERS = os.cpu_count() or 1
-
-
-class Layout:
-    """The variables: number in the full n1 × n2 grid, row and column, and the groups that rows and columns form."""
-
-    def __init__(self, shape: tuple[int, int], candidates: np.ndarray | None) -> None:
-        self.shape = shape
-        allowed = np.ones(shape, bool) if candidates is None else candidates
-        self.full = bool(allowed.all())
-        self.variables: LongArray = np.flatnonzero(allowed)
-        self.n = len(self.variables)
-        self.row, self.col = np.divmod(self.variables, shape[1])
-
-        self._groups = tuple(
-            (
-                np.concatenate([[0], np.cumsum(np.bincount(of, minlength=count))]).astype(np.int64),
-                np.argsort(of, kind="stable").astype(np.uint32),
-            )
-            for of, count in zip((self.row, self.col), shape, strict=True)
-        )
-
-    def groups(self, axis: int, kind: int) -> Groups:
-        """The rows (axis 0) or the columns (axis 1) as index lists."""
-        return Groups(*self._groups[axis], kind)
-
-    def renumber(self) -> LongArray:
-        """Grid number -> variable, −1 where there is none."""
-        number = np.full(self.shape[0] * self.shape[1], -1)
-        number[self.variables] = np.arange(self.n)
-        return number
+DENSE_SHARE = 0.2  # of all pairs: a potential on more edges than this is faster as a matrix
 
 
 def opened(order: int, slot: int) -> list[int]:
@@ -58,8 +27,21 @@ def opened(order: int, slot: int) -> list[int]:
     return [mode for mode in range(order) if mode != slot] + [slot]
 
 
-def grow_fibers(layout: Layout, parts: list[tuple[LongArray, FloatArray, bool]]) -> Fibers:
-    """Trees for (index rows over variables, costs, symmetric): one if symmetric, else one for every open mode."""
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """A symmetric pairwise potential on edges with its costs: what `target` of a variable's links costs with it."""
+
+    links: Links
+    costs: FloatArray
+
+    def matrix(self, n: int) -> FloatArray:
+        full = np.zeros((n, n))
+        full[self.links.owners(0, n), self.links.target] = self.costs
+        return full
+
+
+def grow_fibers(layout: Layout, parts: list[Entries], linked: Sequence[Linked] = ()) -> Fibers:
+    """Trees for entries: one if symmetric, else one for every open mode; and one for every potential on edges."""
     orders: list[int] = []
     opens: list[int] = []
     arrays: list[tuple[np.ndarray, ...]] = []
@@ -76,6 +58,12 @@ def grow_fibers(layout: Layout, parts: list[tuple[LongArray, FloatArray, bool]])
             orders.append(order)
             opens.append(slot)
             arrays.append((root[None], *rest))
+    for each in linked:  # the root of a pairwise tree points straight at its leaves
+        nodeless = np.empty(0, np.uint32), np.empty(0, np.int64)
+        arrays.append((each.links.start[None] + leaves, *nodeless, each.links.target, each.costs))
+        leaves += len(each.costs)
+        orders.append(2)
+        opens.append(-1)
     if not arrays:
         nothing = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0)
         arrays.append((np.empty((0, layout.n + 1), np.int64), *nothing))
@@ -91,6 +79,7 @@ class PairwiseColumns:
     ) -> None:
         n = layout.n
         self.last_x, self.last_product = np.empty(0), np.empty(0)
+        self._complete = False
         self.layout, self.formulas, self.matrix, self.flip = layout, formulas, matrix, flip
         if formulas:
             capacity = max(1, min(n, memory // (8 * n)))
@@ -104,33 +93,34 @@ class PairwiseColumns:
     @property
     def complete(self) -> bool:
         """Whether every column is stored: then nothing is ever written again."""
-        return len(self.owner) == self.layout.n and bool((self.owner >= 0).all())
+        self._complete = self._complete or (len(self.owner) == self.layout.n and bool((self.owner >= 0).all()))
+        return self._complete
 
     def compute(self, columns: IndexArray | LongArray) -> FloatArray:
         """These columns (or rows, if flipped) of the matrix, one per row of the result."""
         layout, n = self.layout, self.layout.n
         result = None if self.matrix is None else self.matrix[columns].copy()
         j1, j2 = layout.row[columns], layout.col[columns]
+        every = [np.arange(side) for side in layout.shape]
         for formula in self.formulas:
-            left, right = formula.left, formula.right
-            if self.flip:
-                left, right = left.swapaxes(0, 1), right.swapaxes(0, 1)
             if layout.full:
-                a, b = left[:, j1].swapaxes(0, 1)[:, :, None], right[:, j2].swapaxes(0, 1)[:, None]
-                costs = formula.evaluate(a, b)
+                i1, i2, k1, k2 = every[0][:, None], every[1][None], j1[:, None, None], j2[:, None, None]
+            else:
+                i1, i2, k1, k2 = layout.row, layout.col, j1[:, None], j2[:, None]
+            ends = (k1, i1, k2, i2) if self.flip else (i1, k1, i2, k2)
+            costs = formula.between(*ends)
+            if formula.on_edges:
+                costs = np.where(formula.lives(*ends), costs, 0.0)
+            elif layout.full:
                 each = np.arange(len(columns))
                 costs[each, j1] = 0.0
                 costs[each, :, j2] = 0.0
-                costs = costs.reshape(len(columns), n)
             else:
-                costs = formula.evaluate(left[layout.row, j1[:, None]], right[layout.col, j2[:, None]])
-                costs[(layout.row == j1[:, None]) | (layout.col == j2[:, None])] = 0.0
+                costs[(i1 == k1) | (i2 == k2)] = 0.0
+            costs = costs.reshape(len(columns), n)
             if not np.isfinite(costs.sum()):
                 c, i = np.argwhere(~np.isfinite(costs))[0]
-                raise ValueError(
-                    f"Formula gives {costs[c, i]} for the edges {layout.row[i]}→{j1[c]} and {layout.col[i]}→{j2[c]}; "
-                    f"costs must be finite"
-                )
+                raise formula.not_finite(costs[c, i], (layout.row[i], j1[c]), (layout.col[i], j2[c]))
             result = costs if result is None else result + costs
         assert result is not None
         return result
@@ -154,14 +144,17 @@ class PairwiseColumns:
         """The same, in the order given, a few pieces ahead on all cores where there are many."""
         step = max(1, CHUNK // self.layout.n)
         pieces = [columns[at : at + step] for at in range(0, len(columns), step)]
-        if len(pieces) < 64 or WORKERS == 1:
-            yield from ((some, self.compute(some)) for some in pieces)
+        if len(pieces) < 64 or potentials.WORKERS == 1:
+            for some in pieces:
+                check_time()
+                yield some, self.compute(some)
             return
-        with ThreadPoolExecutor(WORKERS) as pool:
+        with ThreadPoolExecutor(potentials.WORKERS) as pool:
             ahead: deque[tuple[IndexArray | LongArray, Future[FloatArray]]] = deque()
             for some in pieces:
+                check_time()
                 ahead.append((some, pool.submit(self.compute, some)))
-                if len(ahead) > 2 * WORKERS:
+                if len(ahead) > 2 * potentials.WORKERS:
                     ready, values = ahead.popleft()
                     yield ready, values.result()
             yield from ((some, values.result()) for some, values in ahead)
@@ -197,39 +190,23 @@ class PairwiseColumns:
 class Runtime:
     """A problem's potentials, merged: one unary vector, one set of pairwise columns, trees for the sparse tensors."""
 
-    def __init__(self, layout: Layout, potentials: Sequence[Potential], memory: int) -> None:
-        from adgm.problem import Dense, Formula, Sparse
-
-        n = layout.n
-        self.n = n
+    def __init__(self, layout: Layout, given: Sequence[Potential], memory: int) -> None:
+        self.n = layout.n
         self.lock = threading.Lock()
         self.clock = 1
-        formulas = [p for p in potentials if isinstance(p, Formula)]
-        unary, matrix, parts = np.zeros(n), None, []
+        self.unary = np.zeros(self.n)
+        self.parts: list[Entries] = []  # what trees hold
+        self.linked: list[Linked] = []  # and of potentials on edges
+        matrix: FloatArray | None = None
+        formulas: list[Formula] = []
         largest = [0.0]
-        for p in potentials:
-            if isinstance(p, Dense):
-                tensor = p.tensor(layout.shape)
-                if not layout.full:
-                    tensor = tensor[np.ix_(*[layout.variables] * tensor.ndim)]
-                largest.append(float(np.abs(tensor).max()))
-                if tensor.ndim == 1:
-                    unary += tensor
-                elif tensor.ndim == 2:
-                    matrix = tensor if matrix is None else matrix + tensor
-                else:
-                    index = np.argwhere(tensor)
-                    parts.append((index, tensor[tuple(index.T)], False))
-            elif isinstance(p, Sparse):
-                index = layout.renumber()[p.indices]
-                kept = (index >= 0).all(axis=1)
-                index, cost = index[kept], p.costs[kept]
-                largest.append(float(np.abs(cost).max(initial=0.0)))
-                if index.shape[1] == 1:
-                    np.add.at(unary, index[:, 0], cost)
-                else:
-                    parts.append((index, cost, p.symmetric))
-        self.fibers = grow_fibers(layout, parts)
+        for p in given:
+            dense = self._stored(layout, p, memory, largest)
+            if isinstance(dense, Formula):
+                formulas.append(dense)
+            elif dense is not None:
+                matrix = dense if matrix is None else matrix + dense
+        self.fibers = grow_fibers(layout, self.parts, self.linked)
         self.columns: tuple[PairwiseColumns, ...] = ()
         if formulas or matrix is not None:
             self.columns = self._pairwise(layout, formulas, matrix, memory)
@@ -241,14 +218,52 @@ class Runtime:
                     own = columns.largest()
                 largest.append(own)
         self.scale = max(largest) or 1.0
-        empty = Columns(np.empty(0, np.int32), np.empty((0, n)), np.empty(0, np.int64))
+        empty = Columns(np.empty(0, np.int32), np.empty((0, self.n)), np.empty(0, np.int64))
         self.tables = Tables(
-            unary,
+            self.unary,
             int(bool(self.columns)),
             self.columns[0].table if self.columns else empty,
             self.columns[1].table if self.columns else empty,
             self.fibers,
         )
+
+    def _stored(self, layout: Layout, p: Potential, memory: int, largest: list[float]) -> FloatArray | Formula | None:
+        """Take a potential in, and its largest cost; what belongs to the columns is returned: a matrix or a formula."""
+        if isinstance(p, Formula):
+            return self._on_edges(layout, p, memory, largest) if p.on_edges else p
+        if isinstance(p, Dense) and p.order(layout.shape) <= 2:
+            tensor = p.over(layout)
+            largest.append(float(np.abs(tensor).max()))
+            if tensor.ndim == 2:
+                return tensor
+            self.unary += tensor
+            return None
+        entries = p.entries(layout)
+        largest.append(float(np.abs(entries.costs).max(initial=0.0)))
+        if entries.order == 1:
+            np.add.at(self.unary, entries.indices[:, 0], entries.costs)
+        else:
+            self.parts.append(entries)
+        return None
+
+    def _on_edges(self, layout: Layout, p: Formula, memory: int, largest: list[float]) -> FloatArray | Formula | None:
+        """A matrix where many pairs count, a tree where few do; the formula as it is where neither fits in memory."""
+        links = p.links(layout, most=memory / (12 if p.symmetric else 48))
+        if links is None:
+            return p
+        linked = Linked(links, p.along(layout, links))
+        extremes = linked.costs.max(initial=0.0), -linked.costs.min(initial=0.0)
+        largest.append(float(max(extremes)) if p.largest is None else p.largest)
+        many = len(linked.costs) > DENSE_SHARE * float(self.n) ** 2
+        if many and 8 * self.n**2 <= memory:
+            full = linked.matrix(self.n)
+            return full if p.symmetric else np.ascontiguousarray(full.T)
+        if p.symmetric:
+            self.linked.append(linked)
+        else:
+            index = np.stack([links.target.astype(np.int64), links.owners(0, self.n)], axis=1)
+            self.parts.append(Entries(index, linked.costs))
+        return None
 
     @staticmethod
     def _pairwise(

@@ -7,6 +7,7 @@ their scores differ by exactly what their energies differ. Unary affinities stan
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,8 +20,11 @@ from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import Fibers, FloatArray, Groups, LongArray
-from adgm._tables import CHUNK, Layout, Runtime, grow_fibers
-from adgm.problem import Dense, Potential, Problem, Sparse
+from adgm._tables import Runtime, grow_fibers
+from adgm.deadline import check_time
+from adgm.layout import Layout
+from adgm.potentials import CHUNK, Entries
+from adgm.problem import Problem
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,7 +38,7 @@ def compatible(layout: Layout, rows: LongArray, cols: LongArray) -> NDArray[np.b
     return np.asarray(apart)
 
 
-class Costs:
+class PairMatrix:
     """The symmetric matrix of pairwise costs, stored or formula, by pieces."""
 
     def __init__(self, layout: Layout, runtime: Runtime, stored: csr_array | None) -> None:
@@ -63,6 +67,7 @@ class Costs:
         n = self.layout.n
         every = np.arange(n)
         for at in np.array_split(every, max(1, min(n, n * n // (8 * CHUNK)))):
+            check_time()
             yield at, self.rows(at), compatible(self.layout, at[:, None], every[None])
 
 
@@ -70,7 +75,7 @@ class Costs:
 class Computed:
     """A matrix of affinities too large for the problem's memory: computed anew, row by row, whenever it is used."""
 
-    costs: Costs
+    costs: PairMatrix
     ceiling: float
 
     def pieces(self) -> Iterator[tuple[LongArray, FloatArray]]:
@@ -168,14 +173,16 @@ class Affinity:
         return out
 
 
-_made: WeakKeyDictionary[Problem, Affinity] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Problem, Affinity] = WeakKeyDictionary()
+_LOCK = threading.Lock()
 
 
 def affinity(problem: Problem) -> Affinity:
-    """The affinities of a problem, built when first asked for."""
-    if problem not in _made:
-        _made[problem] = _build(problem)
-    return _made[problem]
+    """The affinities of a problem, built once for all threads when first asked for."""
+    with _LOCK:
+        if problem not in _KNOWN:
+            _KNOWN[problem] = _build(problem)
+        return _KNOWN[problem]
 
 
 def _build(problem: Problem) -> Affinity:
@@ -200,7 +207,7 @@ def _pairs(problem: Problem) -> tuple[FloatArray | csr_array | Computed | None, 
     stored = _stored(problem)
     if stored is None and not problem.runtime.columns:
         return None, 0.0, np.zeros(n), True
-    costs = Costs(layout, problem.runtime, stored)
+    costs = PairMatrix(layout, problem.runtime, stored)
     fits = n * n * 8 <= problem.memory
     if not problem.runtime.columns:
         assert stored is not None
@@ -234,27 +241,26 @@ def _stored(problem: Problem) -> csr_array | None:
     from scipy.sparse import csr_array
 
     n, total = problem.n, None
-    number = problem.layout.renumber()
-    for p in problem.potentials:
-        if isinstance(p, Sparse) and p.order(problem.shape) == 2:
-            index = number[p.indices]
-            kept = (index >= 0).all(axis=1)
-            index, cost = index[kept], p.costs[kept]
-            part = csr_array((cost if p.symmetric else cost / 2, (index[:, 0], index[:, 1])), shape=(n, n))
+    for index, cost, symmetric in problem.runtime.parts:
+        if index.shape[1] == 2:
+            part = csr_array((cost if symmetric else cost / 2, (index[:, 0], index[:, 1])), shape=(n, n))
             total = part + part.T if total is None else total + part + part.T
+    for each in problem.runtime.linked:
+        part = csr_array((each.costs, each.links.target.astype(np.int64), each.links.start), shape=(n, n))
+        total = part if total is None else total + part
     return None if total is None else csr_array(total)
 
 
 def _trees(problem: Problem) -> tuple[tuple[Tree, ...], dict[int, float], bool]:
     """The tensors of order 3 and more: the solver's own where it has them symmetric and free of conflicts."""
-    parts = [_tuples_of(problem, p) for p in problem.potentials if p.order(problem.shape) > 2]
+    parts = [_compatible(problem.layout, e) for e in problem.runtime.parts if e.order > 2]
     ceilings: dict[int, float] = {}
     for index, cost, _, _ in parts:
         order = index.shape[1]
         ceilings[order] = ceilings.get(order, 0.0) + _ceiling(index, cost)
     clean = all(not dropped for *_, dropped in parts)
     reused = clean or not any(symmetric for _, _, symmetric, _ in parts)
-    grown = [(index, cost, True) for index, cost, symmetric, _ in parts if not (symmetric and reused)]
+    grown = [Entries(index, cost, True) for index, cost, symmetric, _ in parts if not (symmetric and reused)]
     fibers = problem.runtime.fibers
     trees = [Tree(int(o), fibers, t) for t, o in enumerate(fibers.order) if o > 2 and fibers.open[t] < 0 and reused]
     if grown:
@@ -263,19 +269,10 @@ def _trees(problem: Problem) -> tuple[tuple[Tree, ...], dict[int, float], bool]:
     return tuple(trees), ceilings, clean
 
 
-def _tuples_of(problem: Problem, p: Potential) -> tuple[LongArray, FloatArray, bool, bool]:
+def _compatible(layout: Layout, entries: Entries) -> tuple[LongArray, FloatArray, bool, bool]:
     """Index rows over variables, the cost of each ordering, whether given symmetric, whether tuples that cannot be
     matched were dropped."""
-    layout = problem.layout
-    if isinstance(p, Sparse):
-        index, cost, symmetric = layout.renumber()[p.indices], p.costs, p.symmetric
-        kept = (index >= 0).all(axis=1)
-        index, cost = index[kept], cost[kept]
-    else:
-        assert isinstance(p, Dense)
-        tensor = p.tensor(problem.shape)[np.ix_(*[layout.variables] * p.order(problem.shape))]
-        index = np.argwhere(tensor)
-        cost, symmetric = tensor[tuple(index.T)], False
+    index, cost, symmetric = entries
     apart = np.ones(len(index), bool)
     for a, b in combinations(range(index.shape[1]), 2):
         apart &= (index[:, a] == index[:, b]) | compatible(layout, index[:, a], index[:, b])

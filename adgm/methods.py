@@ -1,4 +1,7 @@
-"""METHODS: every solver by its key. One line here makes it appear in the app, the CLI and the contract tests."""
+"""METHODS: every solver by its key, and `solve`, the front door to them all.
+
+One line here makes a method appear in the app, on the command line and in the contract tests.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,10 +10,12 @@ from typing import Any
 
 from adgm.baselines import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
 from adgm.baselines.dd import DD
+from adgm.penalty import AUTO
 from adgm.portfolio import Portfolio
 from adgm.problem import ANY, Problem
-from adgm.run import Method
-from adgm.solver import ADGM, AUTO
+from adgm.run import Result, Run
+from adgm.solver import ADGM
+from adgm.state import Method, State
 
 ANY_ORDER = range(1, 100)
 PAIRWISE, HIGHER, THIRD, THIRD_FOURTH = range(2, 3), range(2, 100), range(3, 4), range(3, 5)
@@ -61,3 +66,34 @@ METHODS: dict[str, Entry] = {
     "bcagm3": Entry("BCAGM3", partial(BCAGM, variant="direct"), THIRD, "Nguyen et al., PAMI 2017", one_to_one=True),
     "lap": Entry("Linear assignment", LAP, ANY_ORDER, "Kuhn, Naval Research Logistics 1955", needs_unary=True),
 }
+
+
+def solve(
+    problem: Problem,
+    method: Method[Any] | str | None = None,
+    *,
+    watch: Callable[[Any], object] | None = None,
+    every: int = 50,
+    time_limit: float | None = None,
+    start: State | None = None,
+) -> Result[Any]:
+    """Run a method, given by its key in METHODS or made by hand (ADGM as published if None), to its end.
+
+    `watch(state)` sees every state, `every` iterations apart, and stops the run by returning True. `time_limit` is
+    in seconds, for everything that has to be computed. `start` continues from a state.
+    """
+    run = Run(problem, chosen(problem, method), time_limit=time_limit, start=start)
+    return run.finish(watch=watch, every=every)
+
+
+def chosen(problem: Problem, method: Method[Any] | str | None) -> Method[Any]:
+    """The method itself; an error for a name that there is not, and for a problem that a named method does not take."""
+    if method is None:
+        return ADGM()
+    if not isinstance(method, str):
+        return method
+    if method not in METHODS:
+        raise ValueError(f"there is no method {method!r}; the methods are {', '.join(METHODS)}")
+    if refusal := METHODS[method].refusal(problem):
+        raise ValueError(refusal)
+    return METHODS[method].make()

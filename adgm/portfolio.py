@@ -11,13 +11,17 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from adgm._kernels import FloatArray
-from adgm._relaxation import bytes_needed
-from adgm.bound import bound, refusal
-from adgm.problem import Potential, Problem, Sparse
+from adgm.branch_and_bound import bytes_needed
+from adgm.deadline import carried
+from adgm.local_search import has_tabu_search, improve, iterated_local_search, random_restart
+from adgm.lower_bound import bound, refusal
+from adgm.options import check, option
+from adgm.penalty import AUTO, RULES
+from adgm.potentials import Potential, Sparse
+from adgm.problem import Problem
 from adgm.rounding import Assignment, best_rounding
-from adgm.run import State
-from adgm.search import improve, roams, scout, wander
-from adgm.solver import ADGM, AUTO, RULES, ADGMState
+from adgm.solver import ADGM, ADGMState
+from adgm.state import State
 
 SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
 FEWEST_SWEEPS = 4  # of the dual ascent: proofs take two to six of all pairs of variables, if they come at all
@@ -26,14 +30,14 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Lane:
+class Member:
     """How one run differs from the others.
 
     factor: its ρ0 in units of the one that "auto" chooses. balance: whether ρ adapts from there, as "auto" does, or
     only grows, as in the paper. split: None leaves symmetric tensors as they are; a number keeps one sorted copy of
     each hyperedge (an equal energy, another algorithm), sorted by node numbers that are shuffled with it (0: not).
-    anew: its kicks begin at the best of some random matchings instead of its own, so that it agrees with the others
-    only by finding the same matching another way.
+    restart: its local search begins at the best of some random matchings instead of its own, so that it agrees with
+    the others only by finding the same matching another way.
     """
 
     factor: float = 1.0
@@ -41,7 +45,7 @@ class Lane:
     start: Literal["uniform", "zeros", "random"] = "uniform"
     coupling: Literal["star", "chain"] = "star"
     split: int | None = None
-    anew: bool = False
+    restart: bool = False
     seed: int = 0
 
     def method(self, auto: float, max_iter: int) -> ADGM:
@@ -54,32 +58,32 @@ class Lane:
         parts = [f"{self.factor:g} × ρ0" if self.factor != 1 else "ρ0", "" if self.balance else "growing only"]
         parts += [self.start if self.start != "uniform" else "", self.coupling if self.coupling != "star" else ""]
         parts += ["" if self.split is None else "sorted copies" if self.split == 0 else "renumbered copies"]
-        parts += ["kicks anew" if self.anew else ""]
+        parts += ["restarts" if self.restart else ""]
         return ", ".join(part for part in parts if part)
 
 
-# The first lanes: balanced and merely growing penalties, small ones that roam and large ones that walk straight.
+# The first members: balanced and merely growing penalties, small ones that explore and large ones that walk straight.
 PAIRWISE = (
-    Lane(),
-    Lane(1 / 2, balance=False, anew=True),
-    Lane(balance=False, start="zeros"),
-    Lane(4.0, start="random", anew=True),
-    Lane(16.0, balance=False),
-    Lane(1 / 2, balance=False, start="random", anew=True),
+    Member(),
+    Member(1 / 2, balance=False, restart=True),
+    Member(balance=False, start="zeros"),
+    Member(4.0, start="random", restart=True),
+    Member(16.0, balance=False),
+    Member(1 / 2, balance=False, start="random", restart=True),
 )
 HIGHER = (
-    Lane(),
-    Lane(4.0, split=0, anew=True),
-    Lane(1 / 2, balance=False, coupling="chain"),
-    Lane(4.0, start="zeros", coupling="chain", split=1, anew=True),
-    Lane(balance=False, split=1),
-    Lane(4.0, start="random", anew=True),
+    Member(),
+    Member(4.0, split=0, restart=True),
+    Member(1 / 2, balance=False, coupling="chain"),
+    Member(4.0, start="zeros", coupling="chain", split=1, restart=True),
+    Member(balance=False, split=1),
+    Member(4.0, start="random", restart=True),
 )
 WAVE = len(PAIRWISE)
 
 
-def lane(number: int, order: int, seed: int) -> Lane:
-    """Lane `number`: one of the first, or one like them from a random start of its own."""
+def member(number: int, order: int, seed: int) -> Member:
+    """Member `number`: one of the first, or one like them from a random start of its own."""
     first = PAIRWISE if order <= 2 else HIGHER
     if number < len(first):
         return replace(first[number], seed=seed + number)
@@ -87,103 +91,115 @@ def lane(number: int, order: int, seed: int) -> Lane:
 
 
 @dataclass(frozen=True, eq=False)
-class LaneState:
-    """Where a lane is: its run, its best matching, and its curves."""
+class MemberState:
+    """Where a member is: its run, its best matching, and its curves."""
 
-    lane: Lane
-    problem: Problem  # the one to solve, its tensors split as the lane says
+    member: Member
+    problem: Problem  # the one to solve, its tensors split as the member says
     method: ADGM
     run: ADGMState
     best: Assignment | None = None
     best_energy: float = np.inf
-    at: Assignment | None = None  # where its kicks have led, the best matching before them
-    rng: np.random.Generator | None = None  # of its present round of kicks
-    scouted: Assignment | None = None  # where that round may begin
+    at: Assignment | None = None  # where its local search has led, the best matching before them
+    rng: np.random.Generator | None = None  # of its present round of local search
+    restarted: Assignment | None = None  # where that round may begin
     ended: Literal["", "converged", "beaten", "limit"] = ""
     residuals: FloatArray = field(default_factory=lambda: np.empty(0))  # a value per iteration
     energies: FloatArray = field(default_factory=lambda: np.empty(0))
 
+    @property
+    def lane(self) -> Member:
+        return self.member
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PortfolioState(State):
-    """All lanes, the older waves' first."""
+    """All members, the older waves' first."""
 
-    lanes: tuple[LaneState, ...]
-    first: int = 0  # the first lane of the wave that runs now
+    members: tuple[MemberState, ...]
+    first: int = 0  # the first member of the wave that runs now
     in_wave: int = 0  # iterations since it began
-    piece: int = 0  # what has been done since its last lane ended
-    leader: int = 0  # the lane that found the best matching first
-    agreeing: int = 0  # lanes whose best matching is that one
+    piece: int = 0  # what has been done since its last member ended
+    leader: int = 0  # the member that found the best matching first
+    agreeing: int = 0  # members whose best matching is that one
     finished: bool = False
     proved: bool = False  # whether the best matching is proved optimal
 
     @property
+    def lanes(self) -> tuple[MemberState, ...]:
+        """The members, by the name that stored experiments know."""
+        return self.members
+
+    @property
     def live(self) -> tuple[int, ...]:
-        return tuple(i for i, each in enumerate(self.lanes) if not each.ended)
+        return tuple(i for i, each in enumerate(self.members) if not each.ended)
 
 
 @dataclass(frozen=True)
 class Portfolio:
-    """ADGM+ : waves of ADGM runs ("lanes") that differ in what decides where they end, on all cores.
+    """ADGM+ : a portfolio of ADGM runs that differ in what decides where they end, on all cores.
 
-    Every `stride` iterations all lanes round, improve their matching by the local search, and losers end: after
-    `trial` iterations those in the worse half, after twice as many all but the leader, after `max_iter` that one too.
-    When all lanes of the first wave ended, the dual bound of `adgm.bound` looks for a proof, or for something better,
-    with at most so much `effort` (see `DD`; not at all if that is too little for a few sweeps): a proof ends the run.
-    Without one, each lane's matching is kicked and improved, `kicks` times for every node of the smaller graph; and
-    again, `rounds` times at most, until `agree` lanes hold the best matching. Lanes that kick anew, and after the first
-    round all that do not hold the best matching, begin at the best of many random matchings, `scouts` for every node: a
-    deep optimum can lie far from where ADGM and kicks lead. If they do not agree even then, another wave starts, until
-    there were `most_lanes`.
+    Waves of members: every `stride` iterations all round and improve their matching by the local search, and losers
+    end. Then the dual bound of `adgm.lower_bound` looks for a proof (or for something better); without one follow
+    rounds of iterated local search (random perturbations and descents, tabu search where the problem allows) from every
+    member's matching, and from random restarts, because a deep optimum can lie far from where ADGM leads. It is over
+    when enough members agree; else another wave starts.
 
-    Work is counted in iterations and every lane has its own seed, so that the result does not depend on `threads`
-    (None: all cores).
+    Work is counted in iterations and every member has its own seed, so that the result does not depend on `threads`.
     """
 
-    most_lanes: int = 24
-    agree: int = 4
-    kicks: int = 3
-    scouts: int = 4
-    rounds: int = 4
-    effort: float = 1e7
-    stride: int = 50
-    trial: int = 100
-    max_iter: int = 400
-    seed: int = 0
-    threads: int | None = None
+    most_lanes: int = option(
+        24,
+        "Most runs side by side",
+        "New runs are started in waves until enough of them agree, or there are this many.",
+        low=1,
+    )
+    agree: int = option(4, "Runs that must agree", "It is over when so many runs found the same best matching.", low=1)
+    kicks: int = option(
+        3,
+        "Perturbations per node",
+        "Of the iterated local search: a perturbation changes the matching at random; what improves on it is kept.",
+        low=0,
+    )
+    scouts: int = option(
+        4,
+        "Random restarts per node",
+        "Runs that restart take the best of so many random matchings for every node of the smaller graph.",
+        low=0,
+    )
+    rounds: int = option(
+        4, "Rounds of local search", "Most rounds of restarts and perturbations after a wave of runs.", low=1
+    )
+    effort: float = option(
+        1e7,
+        "Most pair costs to visit",
+        "Of the search for a bound: the more, the more often the result is proved optimal. 0 does not search.",
+        low=0,
+    )
+    stride: int = option(50, "Iterations between two roundings", "Of every run of the portfolio.", low=1)
+    trial: int = option(
+        100,
+        "Iterations until the worse half ends",
+        "After twice as many all but the leading run end.",
+        low=1,
+    )
+    max_iter: int = option(400, "Most iterations", "Each run ends after that many iterations, converged or not.", low=1)
+    seed: int = option(0, "Seed", "The same seed gives the same run.", low=0)
+    threads: int | None = option(None, "Threads", "How many runs compute at a time; none: as many as cores.", low=1)
 
     def __post_init__(self) -> None:
-        lowest = {
-            "most_lanes": 1,
-            "agree": 1,
-            "kicks": 0,
-            "scouts": 0,
-            "rounds": 1,
-            "stride": 1,
-            "trial": 1,
-            "max_iter": 1,
-        }
-        for name, low in lowest.items():
-            value = getattr(self, name)
-            if not (isinstance(value, int | np.integer) and value >= low):
-                raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-        if not (isinstance(self.effort, int | float) and 0 <= self.effort < np.inf):
-            raise ValueError(f"effort must be a number of at least 0, got {self.effort!r}")
-        if self.threads is not None and not (isinstance(self.threads, int) and self.threads >= 1):
-            raise ValueError(
-                f"threads must be a whole number of at least 1, or None for all cores, got {self.threads!r}"
-            )
+        check(self)
 
     def init(self, problem: Problem) -> PortfolioState:
-        lanes = self._wave(problem, ())
-        first = lanes[0].run
-        return PortfolioState(iteration=0, x=first.x, energy=first.energy, lanes=lanes)
+        members = self._wave(problem, ())
+        first = members[0].run
+        return PortfolioState(iteration=0, x=first.x, energy=first.energy, members=members)
 
     def done(self, state: PortfolioState) -> bool:
         return state.finished
 
     def step(self, problem: Problem, state: PortfolioState, n: int = 1) -> PortfolioState:
-        """n iterations of every lane that runs; decisions fall at multiples of `stride`, however large n is.
+        """n iterations of every member that runs; decisions fall at multiples of `stride`, however large n is.
 
         What follows when all have ended takes no iterations: one piece of it is a step.
         """
@@ -199,12 +215,12 @@ class Portfolio:
         return replace(state, trace=joined)
 
     def _advance(self, problem: Problem, state: PortfolioState, length: int) -> PortfolioState:
-        lanes = list(state.lanes)
+        members = list(state.members)
         live = state.live
         at_boundary = (state.in_wave + length) % self.stride == 0
 
-        def run(i: int) -> LaneState:
-            each = lanes[i]
+        def run(i: int) -> MemberState:
+            each = members[i]
             after = each.method.step(each.problem, each.run, length)
             each = extended(each, after)
             if at_boundary or each.method.done(after):
@@ -212,11 +228,11 @@ class Portfolio:
             return each
 
         for i, each in zip(live, self._map(problem, run, live), strict=True):
-            lanes[i] = each
-        state = self._led(problem, replace(state, lanes=tuple(lanes), in_wave=state.in_wave + length))
+            members[i] = each
+        state = self._led(problem, replace(state, members=tuple(members), in_wave=state.in_wave + length))
         if at_boundary:
-            state = replace(state, lanes=self._without_losers(state))
-        leader = state.lanes[state.leader].run
+            state = replace(state, members=self._without_losers(state))
+        leader = state.members[state.leader].run
         state = replace(
             state,
             iteration=state.iteration + length,
@@ -231,26 +247,26 @@ class Portfolio:
         )
         return state
 
-    def _rounded(self, problem: Problem, each: LaneState) -> LaneState:
-        """The lane with its current matching, improved, and the reason why it ends, if it does."""
+    def _rounded(self, problem: Problem, each: MemberState) -> MemberState:
+        """The member with its current matching, improved, and the reason why it ends, if it does."""
         done, found = each.method.done(each.run), each.run.best
         if found is None or not done:
             found, _ = best_rounding(problem, each.run.x)
         each = with_matching(problem, each, improve(problem, found)[0])
         return replace(each, ended="converged" if each.run.converged else "limit") if done else each
 
-    def _without_losers(self, state: PortfolioState) -> tuple[LaneState, ...]:
+    def _without_losers(self, state: PortfolioState) -> tuple[MemberState, ...]:
         """The worse half ends after `trial` iterations, all but the leader after twice as many."""
-        wave = range(state.first, len(state.lanes))
+        wave = range(state.first, len(state.members))
         keep = len(wave) if state.in_wave < self.trial else len(wave) // 2 if state.in_wave < 2 * self.trial else 1
-        ranked = sorted(wave, key=lambda i: (state.lanes[i].best_energy, i))
+        ranked = sorted(wave, key=lambda i: (state.members[i].best_energy, i))
         return tuple(
             replace(each, ended="beaten") if i in ranked[keep:] and not each.ended else each
-            for i, each in enumerate(state.lanes)
+            for i, each in enumerate(state.members)
         )
 
     def _close_wave(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """The next piece of what follows a wave: the bound's judgement, then rounds of scouting and kicks.
+        """The next piece of what follows a wave: the bound's judgement, then rounds of restarts and perturbations.
 
         Pieces, so that somebody who waits can look, and stop, in between.
         """
@@ -258,83 +274,83 @@ class Portfolio:
             if state.first == 0:
                 state = self._judged(problem, state)
             return replace(state, piece=1, finished=state.proved, converged=state.proved)
-        scouting, kicking = max(1, self.scouts) if roams(problem) else 1, max(1, self.kicks)
-        turn, part = divmod(state.piece - 1, scouting + kicking)
-        lanes = list(state.lanes)
+        restarting, perturbing = max(1, self.scouts) if has_tabu_search(problem) else 1, max(1, self.kicks)
+        turn, part = divmod(state.piece - 1, restarting + perturbing)
+        members = list(state.members)
 
-        def further(each: LaneState) -> LaneState:
+        def further(each: MemberState) -> MemberState:
             if part == 0:
-                each = replace(each, rng=np.random.default_rng([each.lane.seed, turn]))
-            return (self._scouted if part < scouting else self._kicked)(problem, each, turn, state.best)
+                each = replace(each, rng=np.random.default_rng([each.member.seed, turn]))
+            return (self._restarted if part < restarting else self._perturbed)(problem, each, turn, state.best)
 
-        lanes[state.first :] = self._map(problem, further, lanes[state.first :])
-        state = self._led(problem, replace(state, lanes=tuple(lanes), piece=state.piece + 1))
-        if part + 1 < scouting + kicking:
+        members[state.first :] = self._map(problem, further, members[state.first :])
+        state = self._led(problem, replace(state, members=tuple(members), piece=state.piece + 1))
+        if part + 1 < restarting + perturbing:
             return state
-        agreed = state.agreeing >= min(self.agree, len(lanes))
-        if agreed or (turn + 1 == self.rounds and len(lanes) >= self.most_lanes):
+        agreed = state.agreeing >= min(self.agree, len(members))
+        if agreed or (turn + 1 == self.rounds and len(members) >= self.most_lanes):
             return replace(state, finished=True, converged=agreed)
         if turn + 1 < self.rounds:
             return state
-        return replace(state, lanes=self._wave(problem, state.lanes), first=len(lanes), in_wave=0, piece=0)
+        return replace(state, members=self._wave(problem, state.members), first=len(members), in_wave=0, piece=0)
 
-    def _scouted(self, problem: Problem, each: LaneState, turn: int, best: Assignment | None) -> LaneState:
-        """The lane with the best of some random matchings, if its kicks of this round are to begin there."""
+    def _restarted(self, problem: Problem, each: MemberState, turn: int, best: Assignment | None) -> MemberState:
+        """The member with the best of some random matchings, if this round is to begin there."""
         rng = deepcopy(each.rng)
         assert each.at is not None and best is not None and rng is not None
-        if not (each.lane.anew if turn == 0 else not np.array_equal(each.at, best)):
+        if not (each.member.restart if turn == 0 else not np.array_equal(each.at, best)):
             return each
-        found = scout(problem, min(problem.shape) if self.scouts else 1, rng)
-        if each.scouted is not None and problem.energy(each.scouted) <= problem.energy(found):
-            found = each.scouted
-        return replace(each, rng=rng, scouted=found)
+        found = random_restart(problem, min(problem.shape) if self.scouts else 1, rng)
+        if each.restarted is not None and problem.energy(each.restarted) <= problem.energy(found):
+            found = each.restarted
+        return replace(each, rng=rng, restarted=found)
 
-    def _kicked(self, problem: Problem, each: LaneState, turn: int, best: Assignment | None) -> LaneState:
-        """The lane after a kick for every node of the smaller graph."""
+    def _perturbed(self, problem: Problem, each: MemberState, turn: int, best: Assignment | None) -> MemberState:
+        """The member after a perturbation for every node of the smaller graph."""
         at, rng = each.at, deepcopy(each.rng)
         assert at is not None and rng is not None
-        if each.scouted is not None and (turn == 0 or problem.energy(each.scouted) < problem.energy(at)):
-            at = each.scouted
-        at = wander(problem, at, min(problem.shape) if self.kicks else 0, rng)[0]
-        return replace(with_matching(problem, each, at), at=at, rng=rng, scouted=None)
+        if each.restarted is not None and (turn == 0 or problem.energy(each.restarted) < problem.energy(at)):
+            at = each.restarted
+        at = iterated_local_search(problem, at, min(problem.shape) if self.kicks else 0, rng)[0]
+        return replace(with_matching(problem, each, at), at=at, rng=rng, restarted=None)
 
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """What the dual bound says of the best matching; a better one that it finds goes to the leading lane."""
+        """What the dual bound says of the best matching; a better one that it finds goes to the leading member."""
         hopeless = self.effort < FEWEST_SWEEPS * problem.n**2
         if hopeless or refusal(problem) or bytes_needed(problem) > problem.memory:
             return state
         assert state.best is not None
         found = bound(problem, state.best, effort=self.effort)
-        lanes = list(state.lanes)
-        lanes[state.leader] = with_matching(problem, lanes[state.leader], found.best)
-        return replace(self._led(problem, replace(state, lanes=tuple(lanes))), proved=found.solved)
+        members = list(state.members)
+        members[state.leader] = with_matching(problem, members[state.leader], found.best)
+        return replace(self._led(problem, replace(state, members=tuple(members))), proved=found.solved)
 
-    def _wave(self, problem: Problem, before: tuple[LaneState, ...]) -> tuple[LaneState, ...]:
-        """The lanes so far and the next ones, ready to run."""
+    def _wave(self, problem: Problem, before: tuple[MemberState, ...]) -> tuple[MemberState, ...]:
+        """The members so far and the next ones, ready to run."""
         numbers = range(len(before), min(len(before) + WAVE, self.most_lanes))
-        chosen = [lane(i, problem.order, self.seed) for i in numbers]
-        splits = {each.lane.split: each.problem for each in before}
+        chosen = [member(i, problem.order, self.seed) for i in numbers]
+        splits = {each.member.split: each.problem for each in before}
         for each in chosen:
             if each.split not in splits:
                 splits[each.split] = split(problem, each.split)
         auto = {key: RULES["auto"](part) for key, part in splits.items()}  # computes the columns, too
 
-        def begin(each: Lane) -> LaneState:
+        def begin(each: Member) -> MemberState:
             method = each.method(auto[each.split], self.max_iter)
-            return LaneState(each, splits[each.split], method, method.init(splits[each.split]))
+            return MemberState(each, splits[each.split], method, method.init(splits[each.split]))
 
         return before + tuple(self._map(problem, begin, chosen))
 
     def _led(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """The best matching, who found it first, and how many lanes hold it."""
-        lanes = state.lanes
-        best = min(each.best_energy for each in lanes)
-        leader = next(i for i, each in enumerate(lanes) if each.best_energy <= best + SAME * problem.scale)
-        matching = lanes[leader].best
+        """The best matching, who found it first, and how many members hold it."""
+        members = state.members
+        best = min(each.best_energy for each in members)
+        leader = next(i for i, each in enumerate(members) if each.best_energy <= best + SAME * problem.scale)
+        matching = members[leader].best
         if matching is None:
             return state
-        agreeing = sum(each.at is not None and np.array_equal(each.at, matching) for each in lanes)
-        return replace(state, leader=leader, agreeing=agreeing, best=matching, best_energy=lanes[leader].best_energy)
+        agreeing = sum(each.at is not None and np.array_equal(each.at, matching) for each in members)
+        return replace(state, leader=leader, agreeing=agreeing, best=matching, best_energy=members[leader].best_energy)
 
     def _map(self, problem: Problem, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """work(item) for all items on all cores; one by one where columns come and go, since sums depend on which."""
@@ -343,11 +359,11 @@ class Portfolio:
         if threads <= 1:
             return [work(item) for item in items]
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(work, items))
+            return list(pool.map(carried(work), items))
 
 
-def extended(each: LaneState, run: ADGMState) -> LaneState:
-    """The lane after a step, its curves longer."""
+def extended(each: MemberState, run: ADGMState) -> MemberState:
+    """The member after a step, its curves longer."""
     if run is each.run:
         return each
     return replace(
@@ -358,7 +374,7 @@ def extended(each: LaneState, run: ADGMState) -> LaneState:
     )
 
 
-def with_matching(problem: Problem, each: LaneState, assignment: Assignment) -> LaneState:
+def with_matching(problem: Problem, each: MemberState, assignment: Assignment) -> MemberState:
     energy = problem.energy(assignment)
     if each.best is not None and not energy < each.best_energy:
         return each

@@ -10,6 +10,7 @@ from adgm._kernels import FloatArray
 from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Problem
 
 Assignment = NDArray[np.bool_]  # over the problem's variables
+LARGE, SPARSE = 250_000, 8  # a grid with more pairs than this, and so many for each variable, is not written out
 FORBIDDEN = 1e6  # outweighs any sum of relaxed values, which lie in [0, 1]
 
 
@@ -17,6 +18,8 @@ def hungarian(problem: Problem, x: FloatArray, threshold: float = 0.0) -> Assign
     """The assignment of largest Σx; a pair whose value is at most `threshold` is left out where it may be."""
     if ANY in (problem.rows, problem.cols):
         return _per_line(problem, x, threshold)
+    if problem.n * SPARSE < problem.shape[0] * problem.shape[1] > LARGE:
+        return _keep(problem, x, *sparse_matching(problem, x), threshold)
     from scipy.optimize import linear_sum_assignment
 
     # where points may stay unmatched, a pair that does not exist is as good as none
@@ -43,12 +46,30 @@ def greedy(problem: Problem, x: FloatArray, threshold: float = 0.0) -> Assignmen
     return _keep(problem, x, layout.row[taken], layout.col[taken], threshold)
 
 
+def sparse_matching(problem: Problem, x: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """(rows, cols) of the assignment of largest Σx among the variables that exist, without a matrix over all pairs."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    n1, n2 = problem.shape
+    rows, cols, weight = problem.layout.row, problem.layout.col, x
+    if EXACTLY_ONE not in (problem.rows, problem.cols):  # a row may go to a column of its own, for nothing
+        rows, cols = np.append(rows, np.arange(n1)), np.append(cols, n2 + np.arange(n1))
+        weight, n2 = np.append(weight, np.zeros(n1)), n2 + n1
+    weight = weight + 1.0  # what is zero counts as missing, and every full matching has equally many pairs
+    chosen: tuple[NDArray[np.intp], NDArray[np.intp]] = min_weight_full_bipartite_matching(
+        csr_array((weight, (rows, cols)), shape=(n1, n2)), maximize=True
+    )
+    return chosen
+
+
 def _keep(
     problem: Problem, x: FloatArray, rows: NDArray[np.intp], cols: NDArray[np.intp], threshold: float
 ) -> Assignment:
-    chosen = np.zeros(problem.shape, bool)
-    chosen[rows, cols] = True
-    kept: Assignment = chosen[problem.layout.row, problem.layout.col]
+    real = cols < problem.shape[1]
+    at = problem.layout.numbers((rows * problem.shape[1] + cols)[real])
+    kept = np.zeros(problem.n, bool)
+    kept[at[at >= 0]] = True
     if EXACTLY_ONE not in (problem.rows, problem.cols):
         kept &= x > threshold
     return kept

@@ -1,46 +1,23 @@
-"""The only loop and the only clock: every method is a record with init, step and done."""
+"""The only loop and the only clock: a `Run` takes a method through a problem and keeps what it finds on the way."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from math import inf
 from time import perf_counter
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adgm._kernels import FloatArray, LongArray
+from adgm.deadline import TimeUp, deadline
 from adgm.problem import ANY, Problem
-from adgm.rounding import Assignment, best_rounding
+from adgm.rounding import Assignment, best_rounding, hungarian
+from adgm.state import Method, S, State, Status
 
-Status = Literal["converged", "iteration limit", "time limit", "stopped"]
+__all__ = ["History", "Method", "Record", "Result", "Run", "State", "Status", "iterate"]
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class State:
-    """Where a method is. Methods extend it with what they need to go on."""
-
-    iteration: int
-    x: FloatArray  # the current relaxed assignment, over the problem's variables
-    energy: float = np.inf  # of the relaxed assignment, in the units of the costs
-    best: Assignment | None = None  # the best matching rounded so far
-    best_energy: float = np.inf
-    converged: bool = False
-    trace: dict[str, FloatArray] = field(default_factory=dict)  # a value per iteration since the state before
-
-
-S = TypeVar("S", bound=State)
-
-
-class Method(Protocol[S]):
-    """What `iterate` and `solve` ask of a solver; a frozen record of its options."""
-
-    def init(self, problem: Problem) -> S: ...
-
-    def step(self, problem: Problem, state: S, n: int = 1) -> S:
-        """At most n iterations further."""
-        ...
-
-    def done(self, state: S) -> bool: ...
+SLICE = 0.2  # seconds between two looks at the clock where there is a time limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +29,7 @@ class Result(Generic[S]):
     energy: float
     status: Status
     iterations: int
-    seconds: float
+    seconds: float  # of computing, the tables included
     history: dict[str, FloatArray]  # "seconds" and whatever the method traces, a value per iteration
     state: S
 
@@ -78,73 +55,195 @@ class Result(Generic[S]):
         return partner
 
 
+class Record(Protocol):
+    """What keeps a run's curves: `History` keeps all of them, a page may thin them out."""
+
+    def add(self, columns: dict[str, FloatArray]) -> None:
+        """Further values of "iteration", "seconds" and whatever the method traces, equally many of each."""
+
+    def arrays(self) -> dict[str, FloatArray]: ...
+
+
+class History:
+    """Every value of every iteration."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, list[NDArray[np.float64]]] = {}
+
+    def add(self, columns: dict[str, FloatArray]) -> None:
+        for name, values in columns.items():
+            self.parts.setdefault(name, []).append(values)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        return {name: np.concatenate(parts) for name, parts in self.parts.items()}
+
+
+class Run(Generic[S]):
+    """One run of a method on a problem, as far as somebody takes it: `advance`, look, `change`, `advance` …
+
+    The first `advance` begins it: tables are built, the state is the start's. `seconds` counts the computing and
+    nothing that happens between two calls; add that to `overhead` if it shall count for the time limit too.
+    `time_limit` holds for everything, also for building the tables; it is checked about five times a second.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Method[S],
+        *,
+        time_limit: float | None = None,
+        start: S | None = None,
+        history: Record | None = None,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        if time_limit is not None and not time_limit > 0:
+            raise ValueError(f"time_limit must be a positive number of seconds or None, got {time_limit}")
+        self.problem, self.method, self.time_limit, self.clock = problem, method, time_limit, clock
+        self.state: S | None = start
+        self.history: Record = History() if history is None else history
+        self.seconds = self.overhead = 0.0
+        self._slice, self._each = 1.0, inf  # iterations between two looks at the clock; seconds of one
+        self._began: float | None = None
+        self._rounded: tuple[State, Assignment, float] | None = None
+
+    @property
+    def iteration(self) -> int:
+        return 0 if self.state is None else self.state.iteration
+
+    @property
+    def out_of_time(self) -> bool:
+        under_way = 0.0 if self._began is None else self.clock() - self._began
+        return self.time_limit is not None and self.seconds + self.overhead + under_way >= self.time_limit
+
+    @property
+    def status(self) -> Status | None:
+        """Why the run is over; None while it can go on."""
+        if self.state is not None and self.method.done(self.state):
+            return "converged" if self.state.converged else "iteration limit"
+        return "time limit" if self.out_of_time else None
+
+    def change(self, update: Callable[[S], S]) -> None:
+        """Go on from another state, such as one with another ρ."""
+        if self.state is None:
+            raise ValueError("a run can be changed once it has begun: call advance first")
+        self.state = update(self.state)
+
+    def advance(self, n: int = 1) -> S | None:
+        """The start if the run has none yet, else at most n iterations further (one step if that takes none).
+
+        Returns the state, None if the time was up before there was any; its trace has all iterations of this call.
+        """
+        if n < 1:
+            raise ValueError(f"a run goes on by 1 iteration or more, got {n}")
+        if self.state is None:
+            self._timed(lambda: self.method.init(self.problem))
+            return self.state
+        traces: list[dict[str, FloatArray]] = []
+        while n > 0 and self.status is None:
+            before, asked = self.state, n if self.time_limit is None else min(n, int(self._slice))
+            spent = self._timed(lambda: self.method.step(self.problem, before, asked))  # noqa: B023
+            ran = self.state.iteration - before.iteration
+            if self.state is not before and self.state.trace:
+                traces.append(self.state.trace)
+            if ran < asked:  # it is over, or a step of another kind comes next
+                break
+            n -= ran
+            self._each = spent / ran
+            self._slice = max(1.0, min(2.0 * self._slice, SLICE / max(self._each, 1e-9)))
+        if len(traces) > 1:
+            joined = {name: np.concatenate([t[name] for t in traces]) for name in traces[0]}
+            self.state = replace(self.state, trace=joined)
+        return self.state
+
+    def _timed(self, work: Callable[[], S]) -> float:
+        """The next state, computed under the deadline and recorded; the seconds that took."""
+        self._began = self.clock()
+        state = None
+        try:
+            if self.time_limit is None:
+                state = work()
+            else:
+                with deadline(lambda: self.out_of_time):
+                    state = work()
+        except TimeUp:
+            if not self.out_of_time:  # somebody else's deadline
+                raise
+        spent = self.clock() - self._began
+        self._began = None
+        if state is not None and state is not self.state:
+            self.state = state
+            length = len(next(iter(state.trace.values()), ()))
+            iterations = np.arange(state.iteration - length + 1, state.iteration + 1, dtype=float)
+            seconds = np.linspace(self.seconds, self.seconds + spent, length + 1)[1:]
+            self.history.add({"iteration": iterations, "seconds": seconds, **state.trace})
+        self.seconds += spent
+        return spent
+
+    def rounded(self) -> tuple[Assignment, float]:
+        """The present relaxed assignment rounded, and the energy of that; a guess from unary costs before the start."""
+        if self.state is None:
+            return guess(self.problem)
+        if self._rounded is None or self._rounded[0] is not self.state:
+            began = self.clock()
+            self._rounded = self.state, *best_rounding(self.problem, self.state.x)
+            self.overhead += self.clock() - began
+        return self._rounded[1:]
+
+    def best(self) -> tuple[Assignment, float]:
+        """The best matching so far: the method's own, unless it has none or a run that is not done rounds to better."""
+        found, energy = (None, inf) if self.state is None else (self.state.best, self.state.best_energy)
+        if self.state is None or found is None or not self.method.done(self.state):
+            now, now_energy = self.rounded()
+            if found is None or now_energy < energy:
+                return now, now_energy
+        return found, energy
+
+    def finish(self, *, watch: Callable[[Any], object] | None = None, every: int = 50) -> Result[Any]:
+        """To the end, or until `watch(state)`, called every so many iterations, returns True."""
+        if every < 1:
+            raise ValueError(f"every must be at least 1 iteration, got {every}")
+        stopped = False
+        if self.state is None:
+            self.advance()
+        while self.state is not None:
+            if watch is not None:
+                began = self.clock()
+                stopped = watch(self.state) is True
+                self.overhead += self.clock() - began
+            if stopped or self.status is not None:
+                break
+            self.advance(every)
+        return self.result(stopped=stopped)
+
+    def result(self, *, stopped: bool = False) -> Result[Any]:
+        """What the run has found so far."""
+        status: Status = "stopped" if stopped else self.status or "stopped"
+        assignment, energy = self.best()
+        state: State = self.state or State(iteration=0, x=assignment.astype(float), best=assignment, best_energy=energy)
+        history = {name: values for name, values in self.history.arrays().items() if name != "iteration"}
+        return Result(self.problem, assignment, energy, status, state.iteration, self.seconds, history, state)
+
+
+def guess(problem: Problem) -> tuple[Assignment, float]:
+    """A matching from the unary costs alone and its energy, without building any table."""
+    unary = np.zeros(problem.n)
+    for p in problem.potentials:
+        if p.order(problem.shape) == 1:
+            entries = p.entries(problem.layout)
+            np.add.at(unary, entries.indices[:, 0], entries.costs)
+    spread = float(np.ptp(unary))
+    assignment = hungarian(problem, 1e-9 + (unary.max() - unary) / (2.0 * spread) if spread > 0 else np.ones(problem.n))
+    return assignment, problem.paid(assignment)
+
+
 def iterate(method: Method[S], problem: Problem, *, every: int = 1, start: S | None = None) -> Iterator[S]:
     """States of a run, `every` iterations apart, from its beginning or from `start`."""
     if every < 1:
         raise ValueError(f"every must be at least 1 iteration, got {every}")
-    state = method.init(problem) if start is None else start
-    yield state
-    while not method.done(state):
-        state = method.step(problem, state, every)
+    run = Run(problem, method, start=start)
+    if start is not None:
+        yield start
+    while run.status is None:
+        state = run.advance(every)
+        assert state is not None
         yield state
-
-
-def solve(
-    problem: Problem,
-    method: Method[Any] | None = None,
-    *,
-    watch: Callable[[Any], object] | None = None,
-    every: int = 50,
-    time_limit: float | None = None,
-    start: State | None = None,
-) -> Result[Any]:
-    """Run a method (ADGM as published if None) to its end.
-
-    `watch(state)` sees every state, `every` iterations apart, and stops the run by returning True. `time_limit` is
-    in seconds and checked at the same moments. `start` continues from a state.
-    """
-    if method is None:
-        from adgm.solver import ADGM
-
-        method = ADGM()
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be a positive number of seconds or None, got {time_limit}")
-    began = perf_counter()
-    history = History()
-    status: Status | None = None
-    for state in iterate(method, problem, every=every, start=start):
-        elapsed = perf_counter() - began
-        history.add(state.trace if state is not start else {}, elapsed)
-        if watch is not None and watch(state) is True:
-            status = "stopped"
-        elif time_limit is not None and elapsed > time_limit and not method.done(state):
-            status = "time limit"
-        if status is not None:
-            break
-    if status is None:
-        status = "converged" if state.converged else "iteration limit"
-    assignment, energy = state.best, state.best_energy
-    if assignment is None or not method.done(state):
-        now, now_energy = best_rounding(problem, state.x)
-        if assignment is None or now_energy < energy:
-            assignment, energy = now, now_energy
-    seconds = perf_counter() - began
-    return Result(problem, assignment, energy, status, state.iteration, seconds, history.arrays(), state)
-
-
-class History:
-    """Traces of consecutive states, joined; the moments between two states are interpolated."""
-
-    def __init__(self) -> None:
-        self.parts: dict[str, list[NDArray[np.float64]]] = {"seconds": []}
-        self.last = 0.0
-
-    def add(self, trace: dict[str, FloatArray], elapsed: float) -> None:
-        length = len(next(iter(trace.values()))) if trace else 0
-        self.parts["seconds"].append(np.linspace(self.last, elapsed, length + 1)[1:])
-        for name, values in trace.items():
-            self.parts.setdefault(name, []).append(values)
-        self.last = elapsed
-
-    def arrays(self) -> dict[str, FloatArray]:
-        return {name: np.concatenate(parts) for name, parts in self.parts.items() if parts}

@@ -2,21 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray, Groups
-from adgm.problem import ANY, Problem
+from adgm.local_search import polish
+from adgm.options import check, option
+from adgm.penalty import RULES, Progress, Schedule
+from adgm.problem import Problem
 from adgm.projections import KIND
-from adgm.rounding import ROUNDINGS, Assignment, best_rounding
-from adgm.run import State
-from adgm.search import polish
+from adgm.rounding import Assignment, best_rounding
+from adgm.state import State
 
-# The block that block d (0-based, d ≥ 1) is tied to: eqs. (equa1) and (equa2) of the paper.
+# The block that block d (0-based, d ≥ 1) is tied to: (27) equa1 is ADGM1, (28) equa2 is ADGM2.
 COUPLINGS: dict[str, Callable[[int], int]] = {"star": lambda d: 0, "chain": lambda d: d - 1}
 TRACED = ("gap", "change", "rho", "energy")
+NOTHING: FloatArray = np.empty(0)
 
 
 def uniform(problem: Problem, blocks: int, seed: int) -> FloatArray:
@@ -33,49 +36,6 @@ def random(problem: Problem, blocks: int, seed: int) -> FloatArray:
     return np.tile(draw * 2.0 / max(problem.shape), (blocks, 1))
 
 
-def coupling_strength(problem: Problem, steps: int = 2) -> float:
-    """How strongly a block's linear term answers when the other blocks move, for costs divided by their largest.
-
-    The norm of that answer at the uniform point, over moves that keep all row and column sums, by power iteration
-    from the linear term itself: nothing in it depends on numbering, on which graph comes first or on the costs' unit.
-    """
-    blocks = uniform(problem, max(2, problem.order), 0)
-    rest = problem.contract(blocks, 0)
-    move = _balanced(problem, rest)
-    if np.abs(move).max() <= 1e-9 * np.abs(rest).max():  # all pairs look alike: no direction stands out
-        answer = problem.contract(2.0 * blocks, 0) - rest
-        return float(np.linalg.norm(answer) / np.linalg.norm(blocks[0]) / problem.scale)
-    strength = 0.0
-    for _ in range(steps):
-        move *= blocks[0, 0] / np.abs(move).max()
-        answer = _balanced(problem, problem.contract(blocks + move, 0) - rest)
-        strength = float(np.linalg.norm(answer) / np.linalg.norm(move))
-        if strength <= 1e-9 * problem.scale:
-            return 0.0
-        move = answer
-    return strength / problem.scale
-
-
-def _balanced(problem: Problem, values: FloatArray) -> FloatArray:
-    """`values` with the means of rows and columns taken out where a side's sums are constrained, in both orders."""
-    rows, cols = (problem.layout.row, problem.rows), (problem.layout.col, problem.cols)
-    results = []
-    for sides in ((rows, cols), (cols, rows)):
-        rest = values
-        for of, constraint in sides:
-            if constraint != ANY:
-                rest = rest - (np.bincount(of, rest) / np.maximum(np.bincount(of), 1))[of]
-        results.append(rest)
-    return (results[0] + results[1]) / 2.0
-
-
-STIFFNESS = 1 / 16  # of what couples the blocks: measured on House and Cars pairs with odd numbers
-# The first penalty by name. Where nothing couples the blocks (unary costs) any positive one does.
-RULES: dict[str, Callable[[Problem], float]] = {
-    "paper": lambda problem: problem.n / 1000,
-    # Six digits: the last bits depend on the order of sums, and runs amplify them.
-    "auto": lambda problem: float(f"{STIFFNESS * coupling_strength(problem):.6g}") or 1.0,
-}
 STARTS: dict[str, Callable[[Problem, int, int], FloatArray]] = {
     "uniform": uniform,
     "zeros": zeros,
@@ -99,68 +59,99 @@ class ADGMState(State):
 
     @property
     def residual(self) -> float:
-        """r^k of eq. (residual)."""
+        """r^k of (12) residual."""
         return self.gap + self.change
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(float(self.rho), float(self.best_residual), self.at_rho, self.stalled, self.increases)
 
 
 @dataclass(frozen=True)
 class ADGM:
     """Alternating Direction Graph Matching (Lê-Huu and Paragios, CVPR 2017); the defaults are the paper's.
 
-    coupling: "star" is ADGM1, "chain" is ADGM2 (the same algorithm for pairwise problems).
-    rho0: the first penalty ρ0, for costs divided by their largest absolute value; "paper" is n / 1000, "auto" is
-    `STIFFNESS` times the strength with which the blocks pull at each other (`coupling_strength`).
-    balance, imbalance: after every iteration ρ is multiplied by `balance` if the gap between blocks exceeds
-    `imbalance` times their change, and divided by it in the opposite case (residual balancing), until ρ first grows
-    because nothing improved; 1 keeps ρ as it is.
-    growth: β, what ρ is multiplied by; 1 keeps it fixed. At most max_increases times.
-    warmup, patience: T1 and T2. The first T1 iterations at a ρ only settle; ρ grows once more than T2 in a row after
-    them brought no improvement, that is, no residual ≤ improvement · (the best so far).
-    tol: ε, converged when the residual (a sum of squares over all entries) is at most this.
-    start: "uniform" (all entries 1 / max(n1, n2)), "zeros" or "random" (with the seed).
-    rounding: "hungarian" or "greedy", of the last block, whenever ρ grows and at the end; the best one counts.
-    round_every: round every so many iterations, too; 0 does not.
-    polish: improve every rounded matching by `adgm.search.polish`.
+    Every option is one field: its range, its label and its help stand there, for pages and command lines to read.
     """
 
-    coupling: Literal["star", "chain"] = "star"
-    rho0: float | Literal["paper", "auto"] = "paper"
-    growth: float = 2.0
-    warmup: int = 300
-    patience: int = 50
-    tol: float = 1e-6
-    improvement: float = 0.9
-    max_increases: int = 20
-    balance: float = 1.0
-    imbalance: float = 2.0
-    max_iter: int = 10_000
-    start: Literal["uniform", "zeros", "random"] = "uniform"
-    seed: int = 0
-    rounding: Literal["hungarian", "greedy"] = "hungarian"
-    round_every: int = 0
-    polish: bool = False
+    coupling: Literal["star", "chain"] = option(
+        "star", "Coupling", "star is ADGM1, chain is ADGM2; the same algorithm for pairwise problems."
+    )
+    rho0: float | Literal["paper", "auto"] = option(
+        "paper",
+        "First penalty ρ₀",
+        "The penalty on disagreement between the blocks, for costs divided by the largest one. Small values explore, "
+        "large values converge. paper is n/1000; auto is a share of the strength with which the blocks pull at each "
+        "other.",
+        above=0,
+    )
+    growth: float = option(
+        2.0, "Growth of ρ, β", "ρ ← β·ρ whenever the residual stops improving. 1 keeps ρ fixed.", low=1
+    )
+    warmup: int = option(
+        300, "Iterations to settle, T₁", "At every ρ, this many iterations pass before patience is counted.", low=0
+    )
+    patience: int = option(
+        50,
+        "Iterations without improvement, T₂",
+        "After T₁, more than this many iterations in a row without improvement make ρ grow.",
+        low=0,
+    )
+    tol: float = option(
+        1e-6,
+        "Tolerance ε of the residual",
+        "Converged when r, the sum of squared gaps and changes of all blocks, is at most ε.",
+        low=0,
+    )
+    improvement: float = option(
+        0.9,
+        "An improvement is r ≤ this × best r",
+        "What counts as an improvement of the residual r.",
+        low=0,
+        high=1,
+    )
+    max_increases: int = option(20, "Most increases of ρ", "After that many increases ρ stays as it is.", low=0)
+    balance: float = option(
+        1.0,
+        "Balancing: ρ changes by this factor",
+        "After every iteration ρ is multiplied or divided by this, whichever brings the gap between the blocks and "
+        "their change closer together, until ρ first grows because nothing improved. 1 keeps ρ as it is, as in the "
+        "paper.",
+        low=1,
+    )
+    imbalance: float = option(
+        2.0,
+        "Balancing: when gap and change differ by",
+        "How many times larger one of the two must be for ρ to change.",
+        low=1,
+    )
+    max_iter: int = option(
+        10_000, "Most iterations", "The run ends after that many iterations, converged or not.", low=1
+    )
+    start: Literal["uniform", "zeros", "random"] = option(
+        "uniform", "Start", "Where all blocks begin: 1/max(n₁, n₂) everywhere, zero, or random with the seed."
+    )
+    seed: int = option(0, "Seed", "The same seed gives the same run.", low=0)
+    rounding: Literal["hungarian", "greedy"] = option(
+        "hungarian",
+        "Rounding",
+        "How a matching is made from the relaxed assignment: of the last block, whenever ρ grows and at the end; the "
+        "best one counts.",
+    )
+    round_every: int = option(
+        0, "Iterations between two roundings", "Round every so many iterations, too; 0 does not.", low=0
+    )
+    polish: bool = option(False, "Polish", "Improve every rounded matching by a local search.")
 
     def __post_init__(self) -> None:
-        for name, choices in (("coupling", COUPLINGS), ("start", STARTS), ("rounding", ROUNDINGS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
-        if self.rho0 not in RULES and not (isinstance(self.rho0, int | float) and 0 < self.rho0 < np.inf):
-            raise ValueError(f"rho0 must be a positive number or one of {', '.join(RULES)}, got {self.rho0!r}")
-        for name, low, high in (
-            ("growth", 1.0, np.inf),
-            ("warmup", 0, np.inf),
-            ("patience", 0, np.inf),
-            ("tol", 0.0, np.inf),
-            ("improvement", 0.0, 1.0),
-            ("max_increases", 0, np.inf),
-            ("balance", 1.0, np.inf),
-            ("imbalance", 1.0, np.inf),
-            ("round_every", 0, np.inf),
-            ("max_iter", 1, np.inf),
-        ):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and low <= value <= high and np.isfinite(value)):
-                raise ValueError(f"{name} must be a number from {low} to {high}, got {value!r}")
+        check(self)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The options that the penalty follows."""
+        values = (getattr(self, name) for name in Schedule._fields)
+        kinds = Schedule.__annotations__.values()
+        return Schedule(*(kind(value) for kind, value in zip(kinds, values, strict=True)))
 
     def init(self, problem: Problem) -> ADGMState:
         n_blocks = max(2, problem.order)
@@ -183,59 +174,48 @@ class ADGM:
         n = min(n, self.max_iter - state.iteration)
         if state.converged or n <= 0:
             return state
-        runtime = problem.runtime
         x, y = state.blocks.copy(), state.duals.copy()
-        progress = np.array([state.rho, state.best_residual, state.at_rho, state.stalled, state.increases, 0.0, 0.0])
-        schedule = (
-            float(self.growth), float(self.warmup), float(self.patience), float(self.tol),
-            float(self.improvement), float(self.max_increases), float(self.balance), float(self.imbalance),
-        )  # fmt: skip
         parent = np.array([COUPLINGS[self.coupling](d) for d in range(1, len(x))], np.int64)
-        groups = block_sets(problem)
+        runtime = problem.runtime
+        shared = runtime.tables, runtime.scale, *block_sets(problem), parent, x, y, self.schedule
+        progress, pending = state.progress, kernels.Pending()
+        given = NOTHING
         trace = np.empty((n, len(TRACED)))
         best, best_energy = state.best, state.best_energy
-        given, use_given, block = np.empty(0), False, 0
         done, why = 0, kernels.RAN
         while done < n and why != kernels.CONVERGED:
             until = n
             if self.round_every:
                 until = min(n, done + self.round_every - (state.iteration + done) % self.round_every)
             with runtime.guard():
-                ran, why, block = kernels.admm(
-                    runtime.tables, runtime.scale, *groups, parent, x, y, progress, schedule, runtime.tick(),
-                    until - done, block, given, use_given, trace[done:],
-                )  # fmt: skip
-                use_given = why == kernels.MISSING
-                if use_given:
+                ran, why, progress, pending = kernels.admm(
+                    *shared, progress, pending, runtime.tick(), until - done, given, trace[done:]
+                )
+                given = NOTHING
+                if why == kernels.MISSING:
                     runtime.tick()
-                    given = runtime.product(block, x)
+                    given = runtime.product(pending.block, x)
             done += ran
             due = self.round_every and why == kernels.RAN and (state.iteration + done) % self.round_every == 0
             if why == kernels.INCREASED or due:
                 best, best_energy = self._better(problem, x[-1], best, best_energy)
-        last = dict(zip(TRACED, trace[done - 1], strict=True))
-        iteration = state.iteration + done
-        converged = why == kernels.CONVERGED
+        iteration, converged = state.iteration + done, why == kernels.CONVERGED
         if converged or iteration >= self.max_iter:
             best, best_energy = self._better(problem, x[-1], best, best_energy)
         columns = dict(zip(TRACED, trace[:done].T.copy(), strict=True))
         return ADGMState(
             iteration=iteration,
             x=x[-1],
-            energy=float(last["energy"]),
             best=best,
             best_energy=best_energy,
             converged=converged,
             trace={"residual": columns["gap"] + columns["change"], **columns},
             blocks=x,
             duals=y,
-            rho=float(progress[0]),
-            gap=float(last["gap"]),
-            change=float(last["change"]),
-            best_residual=float(progress[1]),
-            at_rho=int(progress[2]),
-            stalled=int(progress[3]),
-            increases=int(progress[4]),
+            gap=float(columns["gap"][-1]),
+            change=float(columns["change"][-1]),
+            energy=float(columns["energy"][-1]),
+            **progress._asdict(),
         )
 
     def _better(
@@ -248,16 +228,8 @@ class ADGM:
         return (rounded, energy) if best is None or energy < best_energy else (best, best_energy)
 
 
-# A penalty that sets itself: the first one from the costs, then residual balancing with the paper's increases as a
-# safeguard, earlier than the paper's because a balanced run settles sooner.
-AUTO: dict[str, Any] = {
-    "rho0": "auto", "balance": 1.05, "imbalance": 2.0, "warmup": 150, "patience": 30, "round_every": 10,
-    "polish": True,
-}  # fmt: skip
-
-
 def block_sets(problem: Problem) -> tuple[Groups, Groups]:
-    """The sets of block 1 and of the other blocks: the smaller side's constraint goes to the many."""
+    """(25) mr and (26) mc: the sets of block 1 and of the others; the smaller side's constraint goes to the many."""
     rows = problem.layout.groups(0, KIND[problem.rows])
     cols = problem.layout.groups(1, KIND[problem.cols])
     return (cols, rows) if problem.shape[0] <= problem.shape[1] else (rows, cols)

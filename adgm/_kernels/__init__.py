@@ -3,7 +3,7 @@
 Callers validate; the kernels only compute. Compiled code is cached on disk, so a second process does not compile.
 """
 
-from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, admm
+from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, Pending, admm
 from adgm._kernels.affinity import (
     add_tree,
     balance,
@@ -15,10 +15,12 @@ from adgm._kernels.affinity import (
     pool_sparse,
     pool_symmetric,
 )
-from adgm._kernels.bound import Assigned, Costs, Labels, assign, descend, probe, settle, sweep
 from adgm._kernels.contraction import add_columns, contract, list_supports
+from adgm._kernels.dual_ascent import Assigned, Costs, Labels, assign, probe, settle, sweep
+from adgm._kernels.edges import BOTH, EITHER, LEFT, RIGHT, Neighbours, count_partners, list_partners, mirror
+from adgm._kernels.fibers import grow_tree
+from adgm._kernels.penalty import Progress, Schedule, adapt
 from adgm._kernels.projection import project
-from adgm._kernels.trees import grow_tree
 from adgm._kernels.types import (
     BOX,
     CAPPED,
@@ -34,12 +36,16 @@ from adgm._kernels.types import (
 )
 
 __all__ = [
+    "BOTH",
     "BOX",
     "CAPPED",
     "CONVERGED",
+    "EITHER",
     "INCREASED",
+    "LEFT",
     "MISSING",
     "RAN",
+    "RIGHT",
     "SIMPLEX",
     "Assigned",
     "Columns",
@@ -50,7 +56,12 @@ __all__ = [
     "IndexArray",
     "Labels",
     "LongArray",
+    "Neighbours",
+    "Pending",
+    "Progress",
+    "Schedule",
     "Tables",
+    "adapt",
     "add_columns",
     "add_tree",
     "admm",
@@ -58,9 +69,11 @@ __all__ = [
     "balance",
     "compiled",
     "contract",
-    "descend",
+    "count_partners",
     "grow_tree",
+    "list_partners",
     "list_supports",
+    "mirror",
     "mix",
     "moved",
     "multiply_symmetric",

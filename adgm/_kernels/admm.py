@@ -1,8 +1,11 @@
-"""ADGM's iterations."""
+"""ADGM's iterations: one update over two couplings, as section 3.3 of the paper prints it."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from adgm._kernels.contraction import contract, list_support, list_supports
+from adgm._kernels.penalty import adapt
 from adgm._kernels.projection import project
 from adgm._kernels.types import compiled
 
@@ -10,85 +13,104 @@ from adgm._kernels.types import compiled
 RAN, CONVERGED, INCREASED, MISSING = 0, 1, 2, 3
 
 
-@compiled
-def admm(
-    tables, scale, first_groups, other_groups, parent, x, y, progress, schedule, clock,
-    iterations, block, given, use_given, trace,
-):  # fmt: skip
-    """ADGM's loop: at most `iterations` iterations, from `block` of the current one; returns (done, why, block).
+class Pending(NamedTuple):
+    """Where in an iteration to go on: the next block, and the sums over those before it."""
 
-    x, y, progress and trace are updated in place. `progress` is ρ, best residual, iterations at this ρ, iterations
-    after T1 in a row without improvement, increases so far, and the partial change and energy of an iteration that was
-    interrupted by a missing column. `schedule` is β, T1, T2, ε, improvement factor, most increases, and the factor and
-    the bound of residual balancing. A trace row is gap, change, ρ, energy: what the iteration ended with, ρ as it was
-    during it.
-    """
-    n_blocks, n = x.shape
-    growth, warmup, patience, tolerance, improvement, most_increases, balance, imbalance = schedule
-    ties = np.zeros(n_blocks)
-    for e in range(n_blocks - 1):
+    block: int = 0
+    change: float = 0.0
+    energy: float = 0.0
+
+
+@compiled
+def count_ties(parent):
+    """How many constraints of (27) equa1 or (28) equa2 each block takes part in; block e + 1 is tied to parent[e]."""
+    ties = np.zeros(parent.size + 1)
+    for e in range(parent.size):
         ties[parent[e]] += 1.0
         ties[e + 1] += 1.0
+    return ties
+
+
+@compiled
+def aim(block, lower, upper, scale, rho, parent, ties, x, y, point):
+    """(30) v1-c1, (31) v1-cd, (32) v2-c1, (33) v2-cD, (34) v2-cd, all at once: the block's target point
+
+    c_d = (1 / ρt) · (−p_d + Σ over its t ties (ρ · other block ± dual)), where p_d of (21) is lower + upper.
+    """
+    shrink = -1.0 / (scale * rho * ties[block])
+    for i in range(point.size):
+        point[i] = shrink * (lower[i] + upper[i])
+    for e in range(parent.size):
+        if block == e + 1 or block == parent[e]:
+            other, sign = (parent[e], 1.0) if block == e + 1 else (e + 1, -1.0)
+            a, s = 1.0 / ties[block], sign / (rho * ties[block])
+            neighbour, dual = x[other], y[e]
+            for i in range(point.size):
+                point[i] += a * neighbour[i] + s * dual[i]
+
+
+@compiled
+def replace_block(old, new, upper):
+    """The block takes its new value: how far it moved (squared), and the energy of the potential that it closes."""
+    moved, energy = 0.0, 0.0
+    for i in range(old.size):
+        moved += (new[i] - old[i]) ** 2
+        energy += new[i] * upper[i]
+    old[:] = new
+    return moved, energy
+
+
+@compiled
+def move_duals(parent, rho, x, y):
+    """(11) y-update-general, step 3: the multipliers move with the disagreement; returns the gap of (12) residual."""
+    gap = 0.0
+    for e in range(parent.size):
+        one, other, dual = x[parent[e]], x[e + 1], y[e]
+        for i in range(one.size):
+            d = one[i] - other[i]
+            dual[i] += rho * d
+            gap += d * d
+    return gap
+
+
+@compiled
+def admm(
+    tables, scale, first_set, other_set, parent, x, y, schedule, progress, pending, clock, iterations, given, trace
+):
+    """At most `iterations` iterations; returns how many are done, why it ended, and where it is: progress and pending.
+
+    The blocks x, the duals y and the trace are written in place. A trace row is gap, change, ρ, energy: what the
+    iteration ended with, ρ as it was during it. Where a pairwise column is missing the block waits: `given` then
+    brings the columns' part of its linear term (empty: nothing is given).
+    """
+    n_blocks, n = x.shape
+    ties = count_ties(parent)
     support = np.empty((n_blocks, n), np.uint32)
     count = np.empty(n_blocks, np.int64)
     list_supports(x, support, count)
     lower, upper, point, new = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     value, kept = np.empty(n), np.empty(n)
+    use_given = given.size > 0
+    block, change, energy = pending
     for done in range(iterations):
-        rho = progress[0]
+        rho = progress.rho
         for b in range(block, n_blocks):
             if not contract(tables, clock, b, x, support, count, given, use_given, lower, upper):
-                return done, MISSING, b
+                return done, MISSING, progress, Pending(b, change, energy)
             use_given = False
-            # c_d = (1 / ρt) · (−p + Σ over its t ties (ρ · other block ± dual)): eqs. (v1-c1) … (v2-cd) at once
-            shrink = -1.0 / (scale * rho * ties[b])
-            for i in range(n):
-                point[i] = shrink * (lower[i] + upper[i])
-            for e in range(n_blocks - 1):
-                if b == e + 1 or b == parent[e]:
-                    other, sign = (parent[e], 1.0) if b == e + 1 else (e + 1, -1.0)
-                    a, s = 1.0 / ties[b], sign / (rho * ties[b])
-                    neighbour, dual = x[other], y[e]
-                    for i in range(n):
-                        point[i] += a * neighbour[i] + s * dual[i]
-            project(point, first_groups if b == 0 else other_groups, new, value, kept)
-            moved, energy = 0.0, 0.0
-            old = x[b]
-            for i in range(n):
-                moved += (new[i] - old[i]) ** 2
-                energy += new[i] * upper[i]
-            old[:] = new
+            aim(b, lower, upper, scale, rho, parent, ties, x, y, point)
+            project(point, first_set if b == 0 else other_set, new, value, kept)  # (29) v0-x-update
+            moved, paid = replace_block(x[b], new, upper)
             count[b] = list_support(new, support[b])
-            progress[5] += ties[b] * moved
-            progress[6] += energy
-        block = 0
-        gap = 0.0
-        for e in range(n_blocks - 1):
-            one, other, dual = x[parent[e]], x[e + 1], y[e]
-            for i in range(n):
-                d = one[i] - other[i]
-                dual[i] += rho * d  # step 3: multipliers move with the disagreement
-                gap += d * d
-        change = progress[5]
-        residual = gap + change
-        trace[done] = gap, change, rho, progress[6]
-        progress[5] = progress[6] = 0.0
-        progress[2] += 1
-        if residual <= improvement * progress[1]:
-            progress[1] = residual
-            progress[3] = 0
-        elif progress[2] > warmup:
-            progress[3] += 1
-        if residual <= tolerance:
-            return done + 1, CONVERGED, 0
-        if growth > 1.0 and progress[3] > patience and progress[4] < most_increases:
-            progress[0] = rho * growth
-            progress[2] = progress[3] = 0
-            progress[4] += 1
-            return done + 1, INCREASED, 0
-        if balance > 1.0 and progress[4] == 0:  # the duals are not divided by ρ: they stay as they are
-            if gap > imbalance * change:
-                progress[0] = rho * balance
-            elif change > imbalance * gap:
-                progress[0] = rho / balance
-    return iterations, RAN, 0
+            change += ties[b] * moved  # the second part of (12) residual
+            energy += paid  # (14) GM-decomposed
+        gap = move_duals(parent, rho, x, y)
+        trace[done] = gap, change, rho, energy
+        before = progress.increases
+        progress = adapt(schedule, progress, gap, change)
+        if gap + change <= schedule.tol:
+            return done + 1, CONVERGED, progress, Pending(0, 0.0, 0.0)
+        if progress.increases > before:
+            return done + 1, INCREASED, progress, Pending(0, 0.0, 0.0)
+        block, change, energy = 0, 0.0, 0.0
+    return iterations, RAN, progress, Pending(0, 0.0, 0.0)

@@ -39,9 +39,10 @@ def mix(v, u, v_image, u_image, out):
         angle = 0.5 * np.arctan2(2.0 * side, top - other)
         b = np.sin(angle) / rest
         a = np.cos(angle) - b * vu
-    length = 0.0
     for i in range(v.size):
         out[i] = a * v_image[i] + b * u_image[i]
+    length = 0.0
+    for i in range(v.size):  # a loop that stores sums in another order where `out` lies close behind what it reads
         length += out[i] * out[i]
     length = np.sqrt(length)
     if length > 0.0:

@@ -1,4 +1,4 @@
-"""Products of tensors with sparse blocks, all modes but one: they walk the non-zeros only."""
+"""(4) bigotimes: products of tensors with sparse blocks, all modes but one; they walk the non-zeros only."""
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def add_fibers(fibers, tree, slot, x, support, count, out):
 
 @compiled
 def contract(tables, clock, slot, x, support, count, given, use_given, lower, upper):
-    """The block's linear term p_d of the paper, in two parts; returns False if a pairwise column is not stored.
+    """(21): the block's linear term p_d, in two parts; returns False if a pairwise column is not stored.
 
     With the blocks x and the mode `slot` open: `upper` gets the potential whose last mode is open (its product with
     the new block is that potential's energy), `lower` those of higher order. `given` replaces the columns' part.

@@ -1,4 +1,4 @@
-"""Nearest points in the sets of the blocks: simplex, capped simplex, box."""
+"""(29) v0-x-update: nearest points in the sets of the blocks, which are simplices, capped simplices and boxes."""
 
 import numpy as np
 

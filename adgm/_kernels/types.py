@@ -10,7 +10,7 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.uint32]  # unsigned, so that indexing need not look for negative numbers
 LongArray = NDArray[np.int64]
 
-# What a block's group of entries (a row or a column of the assignment) must satisfy.
+# (25) mr, (26) mc: what a block's group of entries (a row or a column of the assignment) must satisfy.
 BOX, CAPPED, SIMPLEX = 0, 1, 2  # 0 ≤ x ≤ 1;  x ≥ 0 and sum ≤ 1;  x ≥ 0 and sum = 1
 
 

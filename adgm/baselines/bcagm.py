@@ -12,10 +12,11 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity, affinity
-from adgm.baselines.flow import Point, assign, energy
+from adgm.baselines.fixed_point import Point, assign, energy
 from adgm.baselines.mpm import pool
+from adgm.options import check, option
 from adgm.problem import Problem
-from adgm.run import State
+from adgm.state import State
 
 # Number of blocks for an order, and the blocks that move together.
 VARIANTS: dict[str, tuple[int, tuple[tuple[int, ...], ...]]] = {
@@ -46,17 +47,12 @@ class BCAGM:
     """
 
     variant: Literal["pairs", "lifted", "direct"] = "pairs"
-    max_iter: int = 100
-    tol: float = 1e-12
-    pooling: int = 30
+    max_iter: int = option(100, "Most iterations", "The run ends after that many iterations, converged or not.", low=1)
+    tol: float = option(1e-12, "Tolerance ε", "The ascent ends when it gains no more than this share.", low=0)
+    pooling: int = option(30, "Most iterations of max-pooling", "Of the subroutine that sets two blocks.", low=1)
 
     def __post_init__(self) -> None:
-        if self.variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
-        for name, low in (("max_iter", 1), ("tol", 0.0), ("pooling", 1)):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and low <= value < np.inf):
-                raise ValueError(f"{name} must be a number of at least {low}, got {value!r}")
+        check(self)
 
     def init(self, problem: Problem) -> BCAGMState:
         count = VARIANTS[self.variant][0]

@@ -12,10 +12,14 @@ from typing import Literal
 
 import numpy as np
 
-from adgm._relaxation import Node, Root
+from adgm.branch_and_bound import Node, Root
+from adgm.local_search import improve
+from adgm.options import check, option
 from adgm.problem import Problem
 from adgm.rounding import Assignment
-from adgm.run import State, solve
+from adgm.run import Run
+from adgm.solver import ADGM
+from adgm.state import State
 
 TOLERANCE = 1e-6  # a matching is called optimal if none is better by more than this share of its energy
 PATIENCE = 10  # a node is split when this many sweeps …
@@ -41,10 +45,6 @@ class DDState(State):
         """How far the best matching may be from optimal, as a share; 0 when proved optimal."""
         return relative_gap(self.best_energy, self.lower, self.root.scale)
 
-    @property
-    def answer(self) -> str:
-        return verdict(self.gap)
-
 
 def tolerance(energy: float, scale: float) -> float:
     """How little better than `energy` is no better; `scale` is what one cost is like, for energies around zero."""
@@ -69,40 +69,35 @@ def verdict(gap: float) -> str:
 
 @dataclass(frozen=True)
 class DD:
-    """Dual decomposition with branch and bound; an iteration is one sweep over all candidates of a node.
+    """Dual decomposition with branch and bound; an iteration is one sweep over all candidates of a node."""
 
-    max_iter, max_nodes, effort: when to give up; max_nodes = 0 never splits, and ends when the bound hardly grows.
-    effort counts the pair costs visited (a sweep visits each of a node once), some ten million a second.
-    take: how much of a shared cost a candidate claims from its counterpart when it is visited.
-    probe_every: every so many sweeps each candidate is tried on its own, to rule it out.
-    start: "own" builds matchings from the reduced costs alone, "adgm" begins with ADGM's.
-    """
-
-    max_iter: int = 100_000
-    max_nodes: int = 100_000
-    effort: float = 1e9
-    take: float = 0.7
-    probe_every: int = 4
-    start: Literal["own", "adgm"] = "own"
-    seed: int = 0
+    max_iter: int = option(100_000, "Most iterations", "Most sweeps over the candidates of a node.", low=1)
+    max_nodes: int = option(100_000, "Most nodes of the search", "0 never splits, and ends when nothing grows.", low=0)
+    effort: float = option(
+        1e9, "Most pair costs to visit", "A sweep visits each of a node once, some ten million a second.", above=0
+    )
+    take: float = option(
+        0.7, "Share of a cost claimed at a visit", "What a candidate claims of a cost it shares.", above=0, high=1
+    )
+    probe_every: int = option(
+        4,
+        "Sweeps between two probes",
+        "Every so many sweeps each candidate is tried on its own.",
+        low=1,
+    )
+    start: Literal["own", "adgm"] = option(
+        "own", "Start", "own builds matchings from the reduced costs alone, adgm begins with ADGM's."
+    )
+    seed: int = option(0, "Seed", "The same seed gives the same run.", low=0)
 
     def __post_init__(self) -> None:
-        for name, low in (("max_iter", 1), ("max_nodes", 0), ("probe_every", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= low):
-                raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-        if not (isinstance(self.effort, int | float) and self.effort > 0):
-            raise ValueError(f"effort must be a positive number, got {self.effort!r}")
-        if not (isinstance(self.take, int | float) and 0 < self.take <= 1):
-            raise ValueError(f"take must be a number above 0 and at most 1, got {self.take!r}")
-        if self.start not in ("own", "adgm"):
-            raise ValueError(f"start must be 'own' or 'adgm', got {self.start!r}")
+        check(self)
 
     def init(self, problem: Problem) -> DDState:
         root = Root(problem)
         state = DDState(iteration=0, x=np.zeros(problem.n), root=root, current=root.node())
         if self.start == "adgm":
-            found = solve(problem)
+            found = Run(problem, ADGM()).finish()
             state = begin_with(state, found.assignment, found.energy)
         return state
 
@@ -134,7 +129,7 @@ class DD:
         seed = self.seed, state.iteration
         node, chosen = node.swept(self._limit(state), self.take, seed, probing)
         if chosen is not None:
-            state = better(problem, state, *root.improved(chosen))
+            state = better(problem, state, improve(problem, root.matching(chosen))[0])
         limit = self._limit(state)
         if node.lower >= limit or node.rows <= 1:
             floor = min(floor, node.lower)
@@ -191,9 +186,10 @@ def stalled(node: Node, limit: float) -> bool:
     return now - before <= PROGRESS * max(limit - before, 0.0)
 
 
-def better(problem: Problem, state: DDState, assignment: Assignment, energy: float) -> DDState:
+def better(problem: Problem, state: DDState, assignment: Assignment) -> DDState:
     """With this matching if it beats the best."""
-    return begin_with(state, assignment, problem.energy(assignment)) if energy < state.best_energy else state
+    energy = problem.energy(assignment)
+    return begin_with(state, assignment, energy) if energy < state.best_energy else state
 
 
 def begin_with(state: DDState, assignment: Assignment, energy: float) -> DDState:

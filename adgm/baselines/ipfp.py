@@ -8,7 +8,7 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
-from adgm.baselines.flow import Flow, Move, Point, assign, balanced
+from adgm.baselines.fixed_point import Flow, Move, Point, assign, balanced
 from adgm.baselines.sm import SM
 from adgm.problem import Problem
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from adgm.problem import ANY, AT_MOST_ONE, Problem
 from adgm.rounding import Assignment, hungarian
-from adgm.run import State
+from adgm.state import State
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
-from adgm.baselines.flow import Flow, Move, Point, smaller_side
+from adgm.baselines.fixed_point import Flow, Move, Point, smaller_side
 from adgm.problem import Problem
 
 

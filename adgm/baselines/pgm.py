@@ -1,14 +1,15 @@
 """Probabilistic Graph Matching: R. Zass and A. Shashua, Probabilistic graph and hypergraph matching, CVPR 2008."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
-from adgm.baselines.flow import Flow, Move, Point, gradient
+from adgm.baselines.fixed_point import Flow, Move, Point, gradient
+from adgm.options import option
 from adgm.problem import Problem
 
 
@@ -20,9 +21,7 @@ class PGM(Flow):
     of the larger graph sum to at most 1 (exactly 1 if both graphs are equally large). sweeps: how many an iteration is.
     """
 
-    sweeps: int = 100
-
-    limits: ClassVar[dict[str, tuple[float, float]]] = {"sweeps": (1, np.inf)}
+    sweeps: int = option(100, "Most sweeps of the projection", low=1)
 
     def begin(self, problem: Problem, s: Affinity) -> FloatArray:
         return gradient(s.parts(np.full(problem.n, 1.0 / max(problem.shape))))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
-from adgm.baselines.flow import Point, gradient
+from adgm.baselines.fixed_point import Point, gradient
 from adgm.baselines.rrwm import RRWM
 
 

@@ -1,37 +1,25 @@
 """Reweighted Random Walks: M. Cho, J. Lee and K. M. Lee, Reweighted random walks for graph matching, ECCV 2010."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
-from adgm.baselines.flow import Flow, Move, Point, balanced
+from adgm.baselines.fixed_point import Flow, Move, Point, balanced
+from adgm.options import option
 from adgm.problem import Problem
 
 
 @dataclass(frozen=True)
 class RRWM(Flow):
-    """A random walk over the affinities that jumps towards what the walk says, inflated and made doubly stochastic.
+    """A random walk over the affinities that jumps towards what the walk says, inflated and made doubly stochastic."""
 
-    jump: the share of jumps (the paper's 1 − α = 0.8). inflation: the paper's β.
-    sweeps, balance_tol: Sinkhorn's iteration ends after so many sweeps or when all sums are so near to 1.
-    dummies: whether dummy nodes make the two graphs equally large for it.
-    """
-
-    jump: float = 0.8
-    inflation: float = 30.0
-    sweeps: int = 50
-    balance_tol: float = 1e-3
-    dummies: bool = True
-
-    limits: ClassVar[dict[str, tuple[float, float]]] = {
-        "jump": (0.0, 1.0),
-        "inflation": (0.0, 500.0),
-        "sweeps": (1, np.inf),
-        "balance_tol": (0.0, np.inf),
-    }
+    jump: float = option(0.8, "Share of jumps", "The paper's 1 − α.", low=0, high=1)
+    inflation: float = option(30.0, "Inflation β", "How sharply a jump prefers what the walk says.", low=0, high=500)
+    sweeps: int = option(50, "Most sweeps of Sinkhorn's iteration", low=1)
+    balance_tol: float = option(1e-3, "Tolerance of Sinkhorn's iteration", "It ends when sums are so near to 1.", low=0)
+    dummies: bool = option(True, "Dummy nodes", "They make the two graphs equally large for Sinkhorn's iteration.")
 
     def walk(self, s: Affinity, at: Point) -> FloatArray:
         return at.parts[0] * at.v + at.parts[1]

@@ -8,7 +8,7 @@ import numpy as np
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
-from adgm.baselines.flow import Flow, Move, Point
+from adgm.baselines.fixed_point import Flow, Move, Point
 from adgm.problem import Problem
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
-from adgm.baselines.flow import Flow, Move, Point
+from adgm.baselines.fixed_point import Flow, Move, Point
 from adgm.problem import Problem
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
-from adgm.baselines.flow import Flow, Move, Point, gradient
+from adgm.baselines.fixed_point import Flow, Move, Point, gradient
 from adgm.problem import Problem
 
 NEGLIGIBLE = 1e-12  # entries below this share of the largest are 0 from then on: contractions skip them

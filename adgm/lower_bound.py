@@ -7,11 +7,11 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adgm._relaxation import bytes_needed, quick_bound, refusal
 from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
+from adgm.branch_and_bound import bytes_needed, quick_bound, refusal
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
-from adgm.run import solve
+from adgm.run import Run
 
 __all__ = ["Bound", "bound", "refusal"]
 
@@ -66,7 +66,7 @@ def bound(
     start = method.init(problem)
     if given is not None:
         start = begin_with(start, given, problem.energy(given))
-    result = solve(problem, method, watch=watch, every=1, time_limit=time_limit, start=start)
+    result = Run(problem, method, time_limit=time_limit, start=start).finish(watch=watch, every=1)
     state: DDState = result.state
     energy = result.energy if given is None else start.best_energy
     return Bound(

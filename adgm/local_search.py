@@ -1,24 +1,25 @@
 """Local search: change a matching a little, as long as that lowers the energy; any order, kind and constraint."""
 
 import threading
-from collections.abc import Sequence
 from math import factorial
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
-from adgm._kernels.roam import roam
-from adgm._kernels.search import Neighbourhood, changed, descend, gather, repeats
+from adgm._kernels.local_search import Descent, Neighbourhood, descend, gather, repeats
+from adgm._kernels.tabu import tabu_search
 from adgm._tables import PairwiseColumns, grow_fibers
-from adgm.problem import ANY, Dense, Problem, Sparse
+from adgm.deadline import check_time
+from adgm.potentials import Entries
+from adgm.problem import ANY, Problem, Sparse
 from adgm.projections import KIND
 from adgm.rounding import Assignment, hungarian
 
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 NOTHING: LongArray = np.empty(0, np.int64)
-ROAM_KICKED, ROAM_SCOUTING, ROAM_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
+TABU_PERTURBED, TABU_RESTARTED, TABU_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
 GOLDEN = (5**0.5 - 1) / 2
 PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
 
@@ -33,43 +34,39 @@ def improve(problem: Problem, assignment: Assignment, most_changes: int = MOST_C
 
 
 def polish(problem: Problem, assignment: Assignment) -> tuple[Assignment, float]:
-    """`improve`, and pairwise problems roam from there: the best change each time, even a bad one, while what has just
-    been left is barred (a tabu search). Returns the best of all, where nothing improves it, and the energy change."""
+    """`improve`, and for pairwise problems a tabu search from there: the best change each time, even a bad one, while
+    what has just been left is barred. Returns the best of all, where nothing improves it, and the energy change."""
     return _surroundings(problem).polish(assignment)
 
 
-def wander(
-    problem: Problem, assignment: Assignment, kicks: int, seed: int | np.random.Generator = 0
+def iterated_local_search(
+    problem: Problem, assignment: Assignment, perturbations: int, seed: int | np.random.Generator = 0
 ) -> tuple[Assignment, float]:
-    """`improve`, then `kicks` times: a few random changes, however bad, and `improve` again; a better end is kept.
+    """`improve`, then so many times: a perturbation, and `improve` again; a better end is kept.
 
-    How many changes a kick makes is drawn evenly over powers, from two to four per node of the smaller graph: some stay
-    near, some start anew. Pairwise problems roam after that, as in `polish`.
+    A perturbation is some random changes, however bad. How many is drawn evenly over powers, from two to four per node
+    of the smaller graph: some stay near, some start anew. A tabu search follows it where there is one, as in `polish`.
     """
-    return _surroundings(problem).wander(assignment, kicks, np.random.default_rng(seed))
+    return _surroundings(problem).iterated(assignment, perturbations, np.random.default_rng(seed))
 
 
-def roams(problem: Problem) -> bool:
-    """Whether `polish`, `wander` and `scout` roam: pairwise costs that are all in memory, matched one to one."""
-    return _surroundings(problem).roams
+def has_tabu_search(problem: Problem) -> bool:
+    """Whether there is a tabu search for a problem: pairwise costs that are all in memory, matched one to one."""
+    return _surroundings(problem).has_tabu_search
 
 
-def scout(problem: Problem, starts: int, seed: int | np.random.Generator = 0) -> Assignment:
-    """The best of so many random matchings after they roamed a little; where nothing can roam, a random matching."""
+def random_restart(problem: Problem, starts: int, seed: int | np.random.Generator = 0) -> Assignment:
+    """The best of so many random matchings, each after a short tabu search; without that search a random matching."""
     rng = np.random.default_rng(seed)
     surroundings = _surroundings(problem)
 
     def start() -> Assignment:
+        check_time()
         on = hungarian(problem, rng.random(problem.n))
-        surroundings.roam(on, surroundings.pairs(on), ROAM_SCOUTING)
+        surroundings.tabu_search(on, surroundings.pairs(on), TABU_RESTARTED)
         return on
 
-    return min((start() for _ in range(starts if surroundings.roams else 1)), key=problem.energy)
-
-
-def change(problem: Problem, assignment: Assignment, removed: Sequence[int], added: Sequence[int]) -> float:
-    """Energy change when the variables `removed` leave an assignment and `added` join it, from what they touch."""
-    return _surroundings(problem).change(assignment, removed, added)
+    return min((start() for _ in range(starts if surroundings.has_tabu_search else 1)), key=problem.energy)
 
 
 class Surroundings:
@@ -89,7 +86,7 @@ class Surroundings:
             self.diagonal = self.columns[0].matrix.diagonal().copy()
         singles, parts = as_sets(problem)
         pairwise = sum(p.order(problem.shape) == 2 for p in problem.potentials)
-        sets = grow_fibers(layout, [(index, cost / factorial(index.shape[1]), True) for index, cost in parts])
+        sets = grow_fibers(layout, [Entries(index, cost / factorial(index.shape[1]), True) for index, cost in parts])
         limited = ANY not in (problem.rows, problem.cols)
         with runtime.guard():
             for columns in self.columns:
@@ -98,18 +95,21 @@ class Surroundings:
         stored = bool(self.columns) and all(columns.complete for columns in self.columns)
         self.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0  # the last question and its answer
         self.apart = apart(problem, parts)
-        self.roams = self.apart and limited and stored and not len(tables.fibers.order) and not len(sets.order)
+        pairwise_only = not len(tables.fibers.order) and not len(sets.order)
+        self.has_tabu_search = self.apart and limited and stored and pairwise_only
         self.neighbourhood = Neighbourhood(
             tables,
             sets,
             tables.unary + self.diagonal + singles,
             layout.row,
             layout.col,
-            layout.renumber().reshape(problem.shape),
+            layout.groups(0),
+            layout.groups(1),
+            layout.grid(),
             KIND[problem.rows],
             KIND[problem.cols],
             2.0 * pairwise * runtime.scale,
-            sum(float(columns.table.data.min()) for columns in self.columns) if self.roams else -np.inf,
+            sum(float(columns.table.data.min()) for columns in self.columns) if self.has_tabu_search else -np.inf,
         )
 
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:
@@ -123,22 +123,23 @@ class Surroundings:
             return end.copy(), gained
         question, pairs, edges = on.copy(), self.pairs(on), self.edges(on)
         gained = self.descend(on, pairs, edges)
-        further = self.roam(on, pairs, ROAM_POLISHED)
+        further = self.tabu_search(on, pairs, TABU_POLISHED)
         if further < -self.tolerance:
             further += self.descend(on, self.pairs(on), self.edges(on))
         self.polished = question, on.copy(), gained + further
         return on, gained + further
 
-    def wander(self, assignment: Assignment, kicks: int, rng: np.random.Generator) -> tuple[Assignment, float]:
+    def iterated(self, assignment: Assignment, times: int, rng: np.random.Generator) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
         here = on, self.pairs(on), self.edges(on)
         gained = self.descend(*here)
         most = 4 * min(self.neighbourhood.number.shape)
-        for _ in range(kicks):
+        for _ in range(times):
+            check_time()
             on, pairs, edges = here[0].copy(), here[1].copy(), here[2].copy()
             changes = round(2.0 * (most / 2.0) ** rng.random())
             change = self.descend(on, pairs, edges, forced=rng.integers(len(on), size=changes))
-            change += self.roam(on, pairs, ROAM_KICKED)
+            change += self.tabu_search(on, pairs, TABU_PERTURBED)
             if change < -self.tolerance:
                 here = on, self.pairs(on), self.edges(on)
                 gained += change + self.descend(*here)
@@ -152,40 +153,31 @@ class Surroundings:
         most: int = MOST_CHANGES,
         forced: LongArray = NOTHING,
     ) -> float:
-        """`_kernels.search.descend` with missing columns computed: the energy change.
+        """`_kernels.local_search.descend` with missing columns computed: the energy change.
 
         After `forced` changes only what they touch is looked at; otherwise everything, until nothing pays.
         """
-        progress = np.zeros(5)
         thorough = not len(forced)
         awake = np.full(len(on), thorough)
-        missing = 0
+        missing, descent = 0, Descent()
         while missing >= 0:
             with self.runtime.guard():
                 clock = self.runtime.tick()
-                missing = descend(
-                    self.neighbourhood, on, pairs, edges, awake, forced, thorough, progress, self.tolerance, most, clock
+                missing, descent = descend(
+                    self.neighbourhood, on, pairs, edges, awake, forced, thorough, descent, self.tolerance, most, clock
                 )
                 if missing >= 0:
                     self.fetch(np.append(missing, np.flatnonzero(on)), clock)
-        return float(progress[4])
+        return descent.gain
 
-    def roam(self, on: Assignment, pairs: FloatArray, steps_per_node: int) -> float:
-        """`_kernels.search.roam`, where it can: the energy change; `pairs` is not kept up."""
-        if not self.roams:
+    def tabu_search(self, on: Assignment, pairs: FloatArray, steps_per_node: int) -> float:
+        """`_kernels.tabu.tabu_search`, where it can: the energy change; `pairs` is not kept up."""
+        if not self.has_tabu_search:
             return 0.0
         nodes = min(self.neighbourhood.number.shape)
         spread = (GOLDEN * np.arange(steps_per_node * nodes)) % 1.0  # even, and needs no seed
         tenure = (nodes * (1.0 + spread) / 2.0).astype(np.int64)
-        return float(roam(self.neighbourhood, on, pairs, tenure, self.tolerance))
-
-    def change(self, assignment: Assignment, removed: Sequence[int], added: Sequence[int]) -> float:
-        on = np.array(assignment, dtype=np.bool_)
-        leaving, joining = np.array(removed, np.int64), np.array(added, np.int64)
-        pairs = self.pairs(on)
-        with self.runtime.guard():
-            self.fetch(np.concatenate([leaving, joining]), self.runtime.tick())
-            return float(changed(self.neighbourhood, pairs, on, leaving, joining))
+        return float(tabu_search(self.neighbourhood, on, pairs, tenure, self.tolerance))
 
     def pairs(self, on: Assignment) -> FloatArray:
         """For every variable, what it costs as a pair with the others that are on."""
@@ -212,17 +204,15 @@ class Surroundings:
 
 def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]]) -> bool:
     """Whether no cost involves two variables of one row or column; `parts`: of `as_sets`. Formulas give them none."""
-    n1, n2 = problem.shape
+    n2 = problem.shape[1]
     for p in problem.potentials:  # numbered before any mask
-        if isinstance(p, Sparse) and p.symmetric:
-            row, col = np.divmod(np.arange(n1 * n2), n2)
-            if repeats(p.indices, row) or repeats(p.indices, col):
-                return False
+        if isinstance(p, Sparse) and p.symmetric and any(repeats(line) for line in np.divmod(p.indices, n2)):
+            return False
     layout = problem.layout
     for index, _ in parts:
-        if repeats(index, layout.row) or repeats(index, layout.col):
+        if repeats(layout.row[index]) or repeats(layout.col[index]):
             return False
-    number = layout.renumber().reshape(problem.shape)
+    number = layout.grid()
     for matrix in (columns.matrix for columns in problem.runtime.columns if columns.matrix is not None):
         for members in (*number, *number.T):
             block = matrix[np.ix_(members[members >= 0], members[members >= 0])]
@@ -236,19 +226,10 @@ def as_sets(problem: Problem) -> tuple[FloatArray, list[tuple[LongArray, FloatAr
 
     xᵢ² = xᵢ for zeros and ones, so that a tuple costs what the set of its distinct variables costs.
     """
-    layout = problem.layout
-    singles = np.zeros(layout.n)
+    singles = np.zeros(problem.n)
     rows_of: dict[int, list[tuple[LongArray, FloatArray]]] = {}
-    for p in problem.potentials:
-        if isinstance(p, Sparse) and not p.symmetric and p.order(problem.shape) > 1:
-            index = layout.renumber()[p.indices]
-            kept = (index >= 0).all(axis=1)
-            index, cost = index[kept], p.costs[kept]
-        elif isinstance(p, Dense) and p.order(problem.shape) > 2:
-            tensor = p.tensor(problem.shape)[np.ix_(*[layout.variables] * p.order(problem.shape))]
-            index = np.argwhere(tensor)
-            cost = tensor[tuple(index.T)]
-        else:
+    for index, cost, symmetric in problem.runtime.parts:
+        if symmetric:
             continue
         index = np.sort(index, axis=1)
         first = np.ones(index.shape, bool)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import Assigned, Costs, FloatArray, Labels, LongArray
-from adgm._tables import CHUNK, PairwiseColumns
+from adgm._tables import PairwiseColumns
+from adgm.deadline import check_time
+from adgm.potentials import CHUNK
 from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import Assignment
 
@@ -38,26 +40,22 @@ class PairCosts:
         self.single = np.zeros(self.n)
         self.dense: list[FloatArray] = []
         sparse = csr_array((self.n, self.n))
-        formulas = [p for p in problem.potentials if isinstance(p, Formula)]
+        formulas = [p for p in problem.potentials if isinstance(p, Formula) and not p.on_edges]
         for p in problem.potentials:
             if isinstance(p, Dense):
-                tensor = p.tensor(layout.shape)
-                if not layout.full:
-                    tensor = tensor[np.ix_(*[layout.variables] * tensor.ndim)]
+                tensor = p.over(layout)
                 if tensor.ndim == 1:
                     self.single += tensor
                 else:
                     self.dense.append(tensor)
                     self.single += np.diag(tensor)
-            elif isinstance(p, Sparse):
-                index = layout.renumber()[p.indices]
-                kept = (index >= 0).all(axis=1)
-                index, cost = index[kept], p.costs[kept]
+            elif isinstance(p, Sparse) or p.on_edges:
+                index, cost, both = p.entries(layout)
                 if index.shape[1] == 1:
                     np.add.at(self.single, index[:, 0], cost)
                 else:
                     matrix = csr_array((cost, tuple(index.T)), shape=(self.n, self.n))
-                    sparse = sparse + (matrix + matrix.T if p.symmetric else matrix)
+                    sparse = sparse + (matrix + matrix.T if both else matrix)
         self.single += sparse.diagonal()
         self.sparse = csr_array(sparse + sparse.T)
         symmetric = all(f.symmetric for f in formulas)
@@ -78,6 +76,7 @@ class PairCosts:
         """All rows, some at a time."""
         step = max(1, CHUNK // self.n)
         for at in range(0, self.n, step):
+            check_time()
             some = np.arange(at, min(at + step, self.n))
             yield some, self.rows(some)
 
@@ -139,7 +138,6 @@ class Root:
 
     labels: Labels
     variable: LongArray  # the problem's variable behind a label, −1 for nobody
-    place: LongArray  # (rows, width + 1): the label of a row and a column, −1 for none
     single: FloatArray
     pair: FloatArray  # both directions in one, 0 where two labels exclude each other
     keep_unused: bool  # whether a column can stay unused
@@ -160,12 +158,9 @@ class Root:
         for some, values in costs.chunks():
             pair[np.ix_(at[some], at)] = values
         pair[exclude(labels)] = 0.0
-        place = np.full((rows, labels.width + 1), -1)
-        place[labels.row, labels.col] = np.arange(n)
         for name, value in {
             "labels": labels,
             "variable": variable,
-            "place": place,
             "single": single,
             "pair": pair,
             "keep_unused": n > problem.n or labels.width > rows,
@@ -190,15 +185,12 @@ class Root:
         largest = float(max(self.single.max(), self.pair.max(), -lowest))
         return Node(labels, costs, np.arange(n), np.empty(0, np.int64), largest=largest, signed=lowest < 0)
 
-    def improved(self, chosen: LongArray) -> tuple[Assignment, float]:
-        """The matching that these labels stand for after a descent by moves and exchanges, and its energy."""
-        choice = np.empty(len(self.place), np.int64)
-        choice[self.labels.row[chosen]] = chosen
-        kernels.descend(self.labels, self.place, self.single, self.pair, choice)
-        energy = float(self.single[choice].sum() + 0.5 * self.pair[np.ix_(choice, choice)].sum())
+    def matching(self, chosen: LongArray) -> Assignment:
+        """The matching that these labels, one for every row, stand for."""
+        variable = self.variable[chosen]
         assignment = np.zeros(int(self.variable.max()) + 1, bool)
-        assignment[self.variable[choice[self.variable[choice] >= 0]]] = True
-        return assignment, energy
+        assignment[variable[variable >= 0]] = True
+        return assignment
 
 
 @dataclass(frozen=True, eq=False)

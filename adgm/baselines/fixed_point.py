@@ -9,9 +9,10 @@ import numpy as np
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray, Groups
 from adgm.affinity import Affinity, affinity
+from adgm.options import check, option
 from adgm.problem import Problem
 from adgm.rounding import ROUNDINGS, Assignment, best_rounding, hungarian
-from adgm.run import State
+from adgm.state import State
 
 TINY = 1e-9
 
@@ -49,20 +50,16 @@ class Flow(ABC):
     rounding: "hungarian" or "greedy", of the last v.
     """
 
-    max_iter: int = 300
-    tol: float = 1e-8
-    rounding: Literal["hungarian", "greedy"] = "hungarian"
+    max_iter: int = option(300, "Most iterations", "The run ends after that many iterations, converged or not.", low=1)
+    tol: float = option(1e-8, "Tolerance ε", "Converged when nothing moves by more than this share.", low=0)
+    rounding: Literal["hungarian", "greedy"] = option(
+        "hungarian", "Rounding", "How a matching is made from the relaxed assignment."
+    )
 
-    limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of a method's own numbers
     rounds: ClassVar[bool] = True  # whether the last v is rounded
 
     def __post_init__(self) -> None:
-        if self.rounding not in ROUNDINGS:
-            raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, got {self.rounding!r}")
-        for name, (low, high) in ({"max_iter": (1, np.inf), "tol": (0.0, np.inf)} | self.limits).items():
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and low <= value <= high and np.isfinite(value)):
-                raise ValueError(f"{name} must be a number from {low} to {high}, got {value!r}")
+        check(self)
 
     def begin(self, problem: Problem, s: Affinity) -> FloatArray:
         """The first v: uniform, unless a method says otherwise."""

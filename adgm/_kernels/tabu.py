@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from adgm._kernels.search import NOBODY, shift
+from adgm._kernels.local_search import NOBODY, shift
 from adgm._kernels.types import SIMPLEX, compiled
 
 
 @compiled
-def roam(here, on, pairs, tenure, tolerance):
+def tabu_search(here, on, pairs, tenure, tolerance):
     """Tabu search: for each entry of `tenure` the best of all changes, even one that costs; what leaves may come back
     after that many further ones, or sooner in what is better than anything so far. Ends at the best it has seen: the
     energy change.
@@ -17,9 +17,8 @@ def roam(here, on, pairs, tenure, tolerance):
     variables of one row or column, with all columns stored, where rows and columns take at most one variable each.
     """
     row, col, number = here.row, here.col, here.number
-    column_of, columns, row_of, rows = (
-        here.tables.column.slot, here.tables.column.data, here.tables.row.slot, here.tables.row.data,
-    )  # fmt: skip
+    column_of, columns = here.tables.column.slot, here.tables.column.data
+    row_of, rows = here.tables.row.slot, here.tables.row.data
     loose_row, loose_col = here.row_kind != SIMPLEX, here.col_kind != SIMPLEX
     n, (n1, n2) = on.size, number.shape
     in_row, in_col = np.full(n1, NOBODY), np.full(n2, NOBODY)

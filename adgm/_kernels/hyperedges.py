@@ -1,0 +1,96 @@
+"""What variables cost in hyperedges whose other variables are on: walks over the symmetric trees of `Fibers`."""
+
+import numpy as np
+
+from adgm._kernels.types import compiled
+
+
+@compiled
+def reap(target, value, on, first, last, share, out):
+    """The leaves first … last: without `out` the sum of those whose target is on, else out[target] += share · value."""
+    total = 0.0
+    if out.size:
+        for e in range(first, last):
+            out[target[e]] += share * value[e]
+    else:
+        for e in range(first, last):
+            if on[target[e]]:
+                total += value[e]
+    return total
+
+
+@compiled
+def walk(key, child, target, value, on, first, last, levels, share, out):
+    """`reap` the leaves below the nodes first … last, `levels` levels down, along keys that are on."""
+    total = 0.0
+    if levels == 0:
+        total = reap(target, value, on, first, last, share, out)
+    elif levels == 1:
+        for p in range(first, last):
+            if on[key[p]]:
+                total += reap(target, value, on, child[p], child[p + 1], share, out)
+    else:
+        at = np.empty(levels, np.int64)
+        end = np.empty(levels, np.int64)
+        at[0], end[0], level = first, last, 0
+        while level >= 0:
+            if at[level] == end[level]:
+                level -= 1
+                continue
+            p = at[level]
+            at[level] += 1
+            if on[key[p]]:
+                if level == levels - 1:
+                    total += reap(target, value, on, child[p], child[p + 1], share, out)
+                else:
+                    level += 1
+                    at[level], end[level] = child[p], child[p + 1]
+    return total
+
+
+@compiled
+def hyperedges(orders, opens, root, key, child, target, value, on, v):
+    """Σ costs of the hyperedges of v whose other variables are all on, over the symmetric trees of `Fibers`.
+
+    A leaf below the root v is one ordering of the others; v itself can stand in any of the modes.
+    """
+    total, nowhere = 0.0, np.empty(0)
+    for t in range(orders.size):
+        if opens[t] < 0:
+            below = walk(key, child, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, 0.0, nowhere)
+            total += orders[t] * below
+    return total
+
+
+@compiled
+def spread(orders, opens, root, key, child, target, value, on, v, sign, edges):
+    """edges += sign · (what every other variable costs in hyperedges with v and variables that are on)."""
+    for t in range(orders.size):
+        if opens[t] < 0:
+            share = sign * orders[t] * (orders[t] - 1)  # both can stand in any of the modes
+            walk(key, child, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, share, edges)
+
+
+@compiled
+def joint(orders, opens, root, key, child, target, value, on, v, w):
+    """Σ costs of the hyperedges of v and w whose other variables are all on."""
+    total, nowhere = 0.0, np.empty(0)
+    for t in range(orders.size):
+        if opens[t] < 0:
+            order = orders[t]
+            among = target if order == 2 else key
+            first, last = root[t, v], root[t, v + 1]
+            while first < last:  # keys are sorted, and so are the leaves of a node
+                middle = (first + last) // 2
+                if among[middle] < w:
+                    first = middle + 1
+                else:
+                    last = middle
+            while first < root[t, v + 1] and among[first] == w:
+                if order == 2:
+                    total += 2.0 * value[first]
+                else:
+                    below = walk(key, child, target, value, on, child[first], child[first + 1], order - 3, 0.0, nowhere)
+                    total += order * (order - 1) * below
+                first += 1
+    return total

@@ -1,0 +1,38 @@
+"""When work has to end: set by whoever runs a method, asked by whatever can take long, such as computing columns."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class TimeUp(Exception):
+    """The deadline has passed; what was computed so far is still consistent."""
+
+
+_over: ContextVar[Callable[[], bool] | None] = ContextVar("over", default=None)
+
+
+@contextmanager
+def deadline(over: Callable[[], bool]) -> Iterator[None]:
+    """Within it, `check_time` raises TimeUp once over() is true; deadlines around it stay in force."""
+    outer = _over.get()
+    token = _over.set(over if outer is None else lambda: over() or outer())
+    try:
+        yield
+    finally:
+        _over.reset(token)
+
+
+def check_time() -> None:
+    over = _over.get()
+    if over is not None and over():
+        raise TimeUp
+
+
+def carried(work: Callable[..., T]) -> Callable[..., T]:
+    """`work` for another thread, under the deadline of this one."""
+    context = copy_context()
+    return lambda *args: context.copy().run(work, *args)

@@ -1,0 +1,431 @@
+"""Costs of single matches, of pairs of matches and of larger sets: as an array, as chosen tuples, or by a formula.
+
+Every kind lists what it costs in the same way: `potential.entries(layout)`. This is the one place where potentials
+are turned into index tuples over the variables that exist.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adgm import _kernels as kernels
+from adgm._kernels import FloatArray, IndexArray, LongArray, Neighbours
+from adgm.deadline import carried, check_time
+from adgm.layout import Layout
+
+CHUNK = 1 << 15  # costs of a formula computed at once: its temporaries stay in the cache
+WORKERS = int(os.environ.get("ADGM_THREADS", 0)) or os.cpu_count() or 1  # threads that compute columns
+MAX_ORDER = 8  # D! orderings of a symmetric hyperedge: beyond this nobody can wait for a single row
+
+
+def finite(name: str, array: ArrayLike) -> FloatArray:
+    """`array` as contiguous floats; an error that names its first non-finite entry."""
+    try:
+        values = np.require(array, np.float64, "C")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be an array of numbers, got {type(array).__name__}: {error}") from None
+    if not np.isfinite(values).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        raise ValueError(f"{name} must be finite, but the entry at {where} is {values[where]}")
+    return values
+
+
+class Entries(NamedTuple):
+    """A potential over existing variables: row r of `indices` (m × D) costs `costs[r]`; equal rows add up.
+
+    With `symmetric` a row stands for all D! orderings of its variables, each with that cost.
+    """
+
+    indices: LongArray
+    costs: FloatArray
+    symmetric: bool = False
+
+    @property
+    def order(self) -> int:
+        return int(self.indices.shape[1])
+
+    def ordered(self) -> Entries:
+        """Every ordering written out."""
+        if not self.symmetric:
+            return self
+        orderings = list(permutations(range(self.order)))
+        indices = np.concatenate([self.indices[:, list(p)] for p in orderings])
+        return Entries(indices, np.tile(self.costs, len(orderings)))
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """An array of costs over variables: order 1 as (n1, n2) or (n,), order D as (n, …, n) with n = n1 · n2.
+
+    A 2-D array of shape (n1, n2) is read as unary; where n1 = n2 = 1 leaves that open, it is unary too.
+    """
+
+    costs: FloatArray
+
+    def __init__(self, costs: ArrayLike) -> None:
+        object.__setattr__(self, "costs", finite("Dense costs", costs))
+        if self.costs.ndim == 0:
+            raise ValueError("Dense costs must be an array over variables, got a single number")
+
+    def order(self, shape: tuple[int, int]) -> int:
+        return self.tensor(shape).ndim
+
+    def check(self, shape: tuple[int, int]) -> None:
+        self.tensor(shape)
+
+    def tensor(self, shape: tuple[int, int]) -> FloatArray:
+        """The costs as an array of `order` equal sides."""
+        n = shape[0] * shape[1]
+        if self.costs.shape == shape:
+            return self.costs.reshape(n)
+        if self.costs.shape == (n,) * self.costs.ndim:
+            return self.costs
+        raise ValueError(
+            f"Dense costs have shape {self.costs.shape}; for {shape[0]} × {shape[1]} nodes it must be "
+            f"({shape[0]}, {shape[1]}) for unary costs or {n} along every axis"
+        )
+
+    def over(self, layout: Layout) -> FloatArray:
+        """The array over the existing variables."""
+        tensor = self.tensor(layout.shape)
+        return tensor if layout.full else tensor[np.ix_(*[layout.variables] * tensor.ndim)]
+
+    def entries(self, layout: Layout) -> Entries:
+        tensor = self.over(layout)
+        index = np.argwhere(tensor)
+        return Entries(index, tensor[tuple(index.T)])
+
+    def flipped(self, shape: tuple[int, int]) -> Dense:
+        """The same costs with the two graphs exchanged."""
+        tensor = self.tensor(shape)
+        old = np.arange(tensor.shape[0]).reshape(shape).T.reshape(-1)
+        return Dense(tensor[np.ix_(*[old] * tensor.ndim)])
+
+    def taken(self, shape: tuple[int, int], rows: LongArray, cols: LongArray) -> Dense:
+        """The costs of these nodes of the two graphs only, in this order."""
+        tensor = self.tensor(shape)
+        old = (rows[:, None] * shape[1] + cols).reshape(-1)
+        return Dense(tensor[np.ix_(*[old] * tensor.ndim)])
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """Costs of chosen tuples of variables: row r of `indices` (m × D) costs `costs[r]`; repeated rows add up.
+
+    With `symmetric` each row stands for all D! orderings of its variables, each with that cost, so that a fully
+    matched hyperedge adds D! · cost to the energy and needs to be stored only once.
+    """
+
+    indices: LongArray
+    costs: FloatArray
+    symmetric: bool = False
+
+    def __init__(self, indices: ArrayLike, costs: ArrayLike, symmetric: bool = False) -> None:
+        index = np.asarray(indices)
+        if index.ndim != 2 or not 1 <= index.shape[1] <= MAX_ORDER:
+            raise ValueError(f"Sparse indices must have shape (m, D) with D from 1 to {MAX_ORDER}, got {index.shape}")
+        if index.size and not np.issubdtype(index.dtype, np.integer):
+            raise TypeError(f"Sparse indices must be integers, got {index.dtype}")
+        cost = finite("Sparse costs", costs)
+        if cost.shape != (len(index),):
+            raise ValueError(f"Sparse costs must have shape ({len(index)},), one per row, got {cost.shape}")
+        index = np.ascontiguousarray(index, dtype=np.int64)
+        if symmetric and index.shape[1] > 1:
+            ordered = np.sort(index, axis=1)
+            repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+            if repeated.any():
+                row = int(np.argmax(repeated))
+                raise ValueError(
+                    f"Sparse row {row} uses a variable twice ({index[row].tolist()}); symmetric rows need distinct ones"
+                )
+        object.__setattr__(self, "indices", index)
+        object.__setattr__(self, "costs", cost)
+        object.__setattr__(self, "symmetric", bool(symmetric))
+
+    def order(self, shape: tuple[int, int]) -> int:
+        return int(self.indices.shape[1])
+
+    def check(self, shape: tuple[int, int]) -> None:
+        n = shape[0] * shape[1]
+        if self.indices.size and not (self.indices.min() >= 0 and self.indices.max() < n):
+            row = int(np.argmax(((self.indices < 0) | (self.indices >= n)).any(axis=1)))
+            raise ValueError(
+                f"Sparse row {row} has an index out of range: {self.indices[row].tolist()}, "
+                f"variables are numbered 0 to {n - 1}"
+            )
+
+    def entries(self, layout: Layout) -> Entries:
+        if layout.full:
+            return Entries(self.indices, self.costs, self.symmetric)
+        index = layout.numbers(self.indices)
+        kept = (index >= 0).all(axis=1)
+        return Entries(index[kept], self.costs[kept], self.symmetric)
+
+    def flipped(self, shape: tuple[int, int]) -> Sparse:
+        """The same costs with the two graphs exchanged."""
+        i1, i2 = np.divmod(self.indices, shape[1])
+        return Sparse(i2 * shape[0] + i1, self.costs, self.symmetric)
+
+    def taken(self, shape: tuple[int, int], rows: LongArray, cols: LongArray) -> Sparse:
+        """The costs of these nodes of the two graphs only, in this order."""
+        old = np.divmod(self.indices, shape[1])
+        i1, i2 = places(rows, shape[0])[old[0]], places(cols, shape[1])[old[1]]
+        kept = ((i1 >= 0) & (i2 >= 0)).all(axis=1)
+        return Sparse((i1 * len(cols) + i2)[kept], self.costs[kept], self.symmetric)
+
+
+class Links(NamedTuple):
+    """Pairs of variables that a formula on edges ties together: those of j are target[start[j] … start[j + 1]]."""
+
+    start: LongArray
+    target: IndexArray
+
+    def owners(self, low: int, high: int) -> LongArray:
+        """The variables low … high, each as often as it has partners."""
+        return np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
+
+
+Attributes = Callable[[LongArray, LongArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """Pairwise costs F[(i1,i2), (j1,j2)] = cost(left[i1, j1], right[i2, j2]), never formed as a matrix.
+
+    `left` (n1, n1, k) and `right` (n2, n2, k) are attributes of the edges i → j, or functions that compute them:
+    left(i, j) for two arrays of nodes that broadcast, to (…, k). `cost(a, b)` is NumPy code that broadcasts over
+    leading axes: (…, k) and (…, k) to (…). Pairs that share a node (i1 = j1 or i2 = j2) cost nothing.
+
+    `left_edges`, `right_edges` (m, 2): where it lives, as undirected pairs of nodes. Elsewhere it costs nothing, and
+    what is not there is neither computed nor stored. With both given, `where` says whether an edge in "either" graph
+    is enough or "both" must have theirs. With none every pair counts: columns are computed when first touched and kept
+    within the problem's memory budget.
+
+    `symmetric`: whether reversing both edges leaves the cost as it is (checked on a sample). `largest`: the largest
+    |cost|, if known; it saves one pass over all entries.
+    """
+
+    left: FloatArray | Attributes
+    right: FloatArray | Attributes
+    cost: Callable[[FloatArray, FloatArray], FloatArray]
+    symmetric: bool = True
+    largest: float | None = None
+    left_edges: LongArray | None = None
+    right_edges: LongArray | None = None
+    where: Literal["either", "both"] = "either"
+
+    def __post_init__(self) -> None:
+        for side in ("left", "right"):
+            if callable(getattr(self, side)):
+                continue
+            values = finite(f"Formula {side}", getattr(self, side))
+            if values.ndim == 2:
+                values = values[..., None]
+            if values.ndim != 3 or values.shape[0] != values.shape[1]:
+                raise ValueError(f"Formula {side} must have shape (nodes, nodes, k), got {values.shape}")
+            object.__setattr__(self, side, values)
+        left, right = self.left, self.right
+        if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and left.shape[2] != right.shape[2]:
+            raise ValueError(
+                f"Formula left and right must have equally many attributes, got {left.shape[2]} and {right.shape[2]}"
+            )
+        if not callable(self.cost):
+            raise TypeError(f"Formula cost must be a function of two arrays, got {type(self.cost).__name__}")
+        if self.largest is not None and not (np.isfinite(self.largest) and self.largest > 0):
+            raise ValueError(f"Formula largest must be a positive number or None, got {self.largest}")
+        self._check_edges()
+        if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+            self._check_symmetry((len(left), len(right)))
+
+    def _check_edges(self) -> None:
+        if self.where not in ("either", "both"):
+            raise ValueError(f"Formula where must be 'either' or 'both', got {self.where!r}")
+        for side in ("left_edges", "right_edges"):
+            if getattr(self, side) is None:
+                continue
+            edges = np.asarray(getattr(self, side))
+            if edges.ndim != 2 or edges.shape[1] != 2 or (edges.size and not np.issubdtype(edges.dtype, np.integer)):
+                raise ValueError(f"Formula {side} must be integers of shape (m, 2), got {edges.dtype} {edges.shape}")
+            edges = np.unique(np.sort(edges.astype(np.int64), axis=1), axis=0)
+            if (edges[:, 0] == edges[:, 1]).any():
+                raise ValueError(f"Formula {side} must join two different nodes each")
+            object.__setattr__(self, side, edges)
+
+    def order(self, shape: tuple[int, int]) -> int:
+        return 2
+
+    def check(self, shape: tuple[int, int]) -> None:
+        sides = ((self.left, self.left_edges, "left"), (self.right, self.right_edges, "right"))
+        for (attributes, edges, side), nodes in zip(sides, shape, strict=True):
+            if isinstance(attributes, np.ndarray) and len(attributes) != nodes:
+                raise ValueError(f"Formula {side} describes {len(attributes)} nodes, but shape is {shape}")
+            if edges is not None and edges.size and not (edges.min() >= 0 and edges.max() < nodes):
+                raise ValueError(f"Formula {side}_edges must join nodes from 0 to {nodes - 1}, got {edges.max()}")
+        if callable(self.left) or callable(self.right):
+            self._check_symmetry(shape)
+
+    def _check_symmetry(self, shape: tuple[int, int]) -> None:
+        n1, n2 = shape
+        if not self.symmetric or n1 < 2 or n2 < 2:
+            return
+        rng = np.random.default_rng(0)
+        i1, i2 = rng.integers(n1, size=256), rng.integers(n2, size=256)
+        j1, j2 = (i1 + rng.integers(1, n1, size=256)) % n1, (i2 + rng.integers(1, n2, size=256)) % n2
+        forth, back = self.between(i1, j1, i2, j2), self.between(j1, i1, j2, i2)
+        usable = np.isfinite(forth) & np.isfinite(back)  # what is not is reported when a column needs it
+        difference = np.abs(np.where(usable, forth, 0.0) - np.where(usable, back, 0.0))
+        if difference.max() > 1e-9 * np.abs(forth[usable]).max(initial=0.0):
+            k = int(np.argmax(difference))
+            raise ValueError(
+                f"Formula is declared symmetric, but the edges {i1[k]}→{j1[k]} and {i2[k]}→{j2[k]} cost {forth[k]} "
+                f"and reversed {back[k]}; pass symmetric=False"
+            )
+
+    @property
+    def on_edges(self) -> bool:
+        return self.left_edges is not None or self.right_edges is not None
+
+    def between(self, i1: LongArray, j1: LongArray, i2: LongArray, j2: LongArray) -> FloatArray:
+        """cost(left[i1, j1], right[i2, j2]) for nodes that broadcast, wherever the formula lives; checked for shape."""
+        a = self.left[i1, j1] if isinstance(self.left, np.ndarray) else self.left(i1, j1)
+        b = self.right[i2, j2] if isinstance(self.right, np.ndarray) else self.right(i2, j2)
+        with np.errstate(all="ignore"):  # a degenerate edge (i = i) may divide by zero; it is not used
+            costs = np.asarray(self.cost(a, b), dtype=np.float64)
+        expected = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        if costs.shape != expected:
+            raise ValueError(
+                f"Formula cost must return shape {expected} for attributes {a.shape} and {b.shape}, got {costs.shape}"
+            )
+        return costs
+
+    def lives(self, i1: LongArray, j1: LongArray, i2: LongArray, j2: LongArray) -> NDArray[np.bool_]:
+        """Whether these pairs count, for nodes that broadcast."""
+        near = []
+        for edges, i, j in ((self.left_edges, i1, j1), (self.right_edges, i2, j2)):
+            if edges is not None:
+                size = int(edges.max(initial=0)) + 1
+                low, high = np.minimum(i, j), np.maximum(i, j)
+                near.append(np.isin(low * size + high, edges @ [size, 1]) & (high < size))
+        count: NDArray[np.bool_] = near[0]
+        if len(near) == 2:
+            count = near[0] & near[1] if self.where == "both" else near[0] | near[1]
+        counted: NDArray[np.bool_] = count & (i1 != j1) & (i2 != j2)
+        return counted
+
+    def links(self, layout: Layout, most: float = np.inf) -> Links | None:
+        """The pairs of existing variables that count, of a formula on edges; None if there are more than `most`."""
+        given = self.left_edges is not None, self.right_edges is not None
+        rule = kernels.LEFT if not given[1] else kernels.RIGHT if not given[0] else RULES[self.where]
+        graphs = [neighbours(e, n) for e, n in zip((self.left_edges, self.right_edges), layout.shape, strict=True)]
+        where: tuple[Any, ...] = layout.row, layout.col, layout.groups(0), layout.groups(1), *graphs, rule
+        start: LongArray = kernels.count_partners(*where)
+        return None if start[-1] > most else Links(start, kernels.list_partners(*(*where, start)))
+
+    def along(self, layout: Layout, links: Links) -> FloatArray:
+        """F[target, owner] for all links, some at a time."""
+        values = np.empty(len(links.target))
+        row, col = layout.row, layout.col
+        ends = np.append(np.flatnonzero(np.diff(links.start[:-1] // CHUNK)) + 1, layout.n)
+
+        def fill(low: int, high: int) -> None:
+            if high > low:
+                check_time()
+                part = slice(links.start[low], links.start[high])
+                i, j = links.target[part], links.owners(low, high)
+                some = i < j if self.symmetric else slice(None)  # the other half is the same
+                i, j = i[some], j[some]
+                costs = values[part][some] = self.between(row[i], row[j], col[i], col[j])
+                if not np.isfinite(costs.sum()):
+                    bad = int(np.argmin(np.isfinite(costs)))
+                    raise self.not_finite(costs[bad], (row[i][bad], row[j][bad]), (col[i][bad], col[j][bad]))
+
+        in_threads(fill, zip(np.append(0, ends[:-1]).tolist(), ends.tolist(), strict=True))
+        if self.symmetric:
+            kernels.mirror(*links, values)
+        return values
+
+    @staticmethod
+    def not_finite(value: float, left: tuple[int, int], right: tuple[int, int]) -> ValueError:
+        return ValueError(
+            f"Formula gives {value} for the edges {left[0]}→{left[1]} and {right[0]}→{right[1]}; costs must be finite"
+        )
+
+    def entries(self, layout: Layout) -> Entries:
+        row, col = layout.row, layout.col
+        if not self.on_edges:
+            index = np.argwhere((row[:, None] != row) & (col[:, None] != col))
+            i, j = index.T
+            return Entries(index, self.between(row[i], row[j], col[i], col[j]))
+        links = self.links(layout)
+        assert links is not None
+        index = np.stack([links.target.astype(np.int64), links.owners(0, layout.n)], axis=1)
+        return Entries(index, self.along(layout, links))
+
+    def flipped(self, shape: tuple[int, int]) -> Formula:
+        """The same costs with the two graphs exchanged."""
+        return replace(
+            self,
+            left=self.right,
+            right=self.left,
+            left_edges=self.right_edges,
+            right_edges=self.left_edges,
+            cost=lambda a, b: self.cost(b, a),
+        )
+
+    def taken(self, shape: tuple[int, int], rows: LongArray, cols: LongArray) -> Formula:
+        """The costs of these nodes of the two graphs only, in this order."""
+        given = zip((self.left, self.right), (self.left_edges, self.right_edges), (rows, cols), shape, strict=True)
+        (left, left_edges), (right, right_edges) = (_of_nodes(*side) for side in given)
+        return replace(self, left=left, right=right, left_edges=left_edges, right_edges=right_edges)
+
+
+def _of_nodes(
+    attributes: FloatArray | Attributes, edges: LongArray | None, nodes: LongArray, count: int
+) -> tuple[FloatArray | Attributes, LongArray | None]:
+    """One side of a formula, of these of its `count` nodes only."""
+    if edges is not None:
+        edges = places(nodes, count)[edges]
+        edges = edges[(edges >= 0).all(axis=1)]
+    if isinstance(attributes, np.ndarray):
+        return attributes[np.ix_(nodes, nodes)], edges
+    return lambda i, j: attributes(nodes[i], nodes[j]), edges
+
+
+def places(nodes: LongArray, count: int) -> LongArray:
+    """Where each of `count` nodes stands among some, −1 for those that are not there."""
+    at = np.full(count, -1)
+    at[nodes] = np.arange(len(nodes))
+    return at
+
+
+RULES = {"either": kernels.EITHER, "both": kernels.BOTH}
+
+
+def neighbours(edges: LongArray | None, nodes: int) -> Neighbours:
+    """Undirected edges as lists of neighbours; no edges: nobody has any."""
+    both = np.empty((0, 2), np.int64) if edges is None else np.concatenate([edges, edges[:, ::-1]])
+    both = both[np.lexsort(both.T[::-1])]
+    start = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=nodes))]).astype(np.int64)
+    return Neighbours(start, both[:, 1].astype(np.uint32))
+
+
+def in_threads(work: Callable[..., object], items: Iterable[tuple[Any, ...]]) -> None:
+    """work(*item) for all items on `WORKERS` threads; the first error ends it."""
+    if WORKERS == 1:
+        for item in items:
+            work(*item)
+        return
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for done in [pool.submit(carried(work), *item) for item in items]:
+            done.result()
+
+
+Potential = Dense | Sparse | Formula

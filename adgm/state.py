@@ -1,0 +1,40 @@
+"""What a method is: a frozen record of options with init, step and done, and the states it goes through."""
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeVar
+
+import numpy as np
+
+from adgm._kernels import FloatArray
+from adgm.problem import Problem
+from adgm.rounding import Assignment
+
+Status = Literal["converged", "iteration limit", "time limit", "stopped"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class State:
+    """Where a method is. Methods extend it with what they need to go on."""
+
+    iteration: int
+    x: FloatArray  # the current relaxed assignment, over the problem's variables
+    energy: float = np.inf  # of the relaxed assignment, in the units of the costs
+    best: Assignment | None = None  # the best matching rounded so far
+    best_energy: float = np.inf
+    converged: bool = False
+    trace: dict[str, FloatArray] = field(default_factory=dict)  # a value per iteration since the state before
+
+
+S = TypeVar("S", bound=State)
+
+
+class Method(Protocol[S]):
+    """What `iterate` and `solve` ask of a solver; a frozen record of its options."""
+
+    def init(self, problem: Problem) -> S: ...
+
+    def step(self, problem: Problem, state: S, n: int = 1) -> S:
+        """At most n iterations further."""
+        ...
+
+    def done(self, state: S) -> bool: ...

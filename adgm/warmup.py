@@ -1,0 +1,45 @@
+"""Compile the kernels into numba's cache, in the order in which a visitor needs them: python -m adgm.warmup
+
+Each stage solves a tiny problem that needs certain kernels, and its name is printed when they are there. A process of
+its own does this beside a server: compiling holds the interpreter, and would hold the server's.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from adgm.methods import METHODS, solve
+from adgm.problem import Dense, Problem, Sparse
+
+PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
+TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
+
+
+def pairwise() -> None:
+    solve(Problem((2, 3), [Dense(np.eye(6))]), METHODS["adgm"].make(max_iter=5))  # with local and tabu search
+
+
+def sparse() -> None:
+    solve(Problem((2, 3), [Dense(np.ones(6)), Sparse(PAIRS, -np.ones(3), symmetric=True)]), METHODS["adgm"].make())
+
+
+def third_order() -> None:
+    problem = Problem((2, 3), [Dense(np.eye(6)), Sparse(TRIPLES, -np.ones(2), symmetric=True)])
+    solve(problem, METHODS["adgm"].make(max_iter=5))
+
+
+def portfolio() -> None:
+    solve(Problem((2, 3), [Dense(np.eye(6))]), METHODS["adgm+"].make(max_iter=5))  # with the bound
+
+
+STAGES: dict[str, Callable[[], None]] = {
+    "pairwise": pairwise,
+    "sparse": sparse,
+    "third order": third_order,
+    "portfolio": portfolio,
+}
+
+if __name__ == "__main__":
+    for name, stage in STAGES.items():
+        stage()
+        print(name, flush=True)
