@@ -1,7 +1,5 @@
 """One pair, one model, several methods: their results as rows, and the rows as CSV, Markdown, LaTeX, JSON, a grid."""
 
-import csv
-import io
 import json
 import math
 import shlex
@@ -15,32 +13,34 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from adgm import METHODS, Problem, Result, State
-from adgm.bound import checked
-from features.figures import grid
+from adgm.lower_bound import checked
+from features.metrics import BETTER, SAME, WORD, Metrics, as_assignment, measure, number, ratio
 from features.models import MODELS
 from features.pairs import Pair
-from features.ransac import ransac_matching
-from features.score import BETTER, SAME, WORD, Metrics, as_assignment, measure, number, ratio
-from features.setup import PAIR_FILE, Setup
+from features.plots.figures import grid
+from features.ransac import CLASSICS
+from features.recipe import PAIR_FILE, Recipe
+from features.tables import Table, csv_text
 
-RANSAC = "ransac"  # no solver of the problem: it looks at the images, and is everybody's reference point
-LABELS = {key: entry.label for key, entry in METHODS.items()} | {RANSAC: "Nearest + RANSAC"}
+CLASSIC_LABELS = {key: classic.label for key, classic in CLASSICS.items()}
+LABELS = {key: entry.label for key, entry in METHODS.items()} | CLASSIC_LABELS
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
     """What one method came to, or why it did not run."""
 
-    setup: Setup
+    recipe: Recipe
     result: Result[Any] | None = None
     metrics: Metrics | None = None
     refusal: str = ""
     gap: float | None = None  # how far from optimal it can be, as a share; None: no bound is known
-    reference: str = ""  # what it is if not the setup's method
+    reference: str = ""  # the classic that it is, if it is not the recipe's method
+    matches: NDArray[np.int64] | None = None  # a classic's, k × 2: the problem may know nothing of some of them
 
     @property
     def key(self) -> str:
-        return self.reference or self.setup.method
+        return self.reference or self.recipe.method
 
     @property
     def label(self) -> str:
@@ -55,6 +55,8 @@ class Row:
     @property
     def pairs(self) -> NDArray[np.int64]:
         """The matched pairs, k × 2."""
+        if self.matches is not None:
+            return self.matches
         return np.empty((0, 2), np.int64) if self.result is None else self.result.pairs
 
 
@@ -64,28 +66,34 @@ def fitting(problem: Problem) -> list[str]:
 
 
 def references(pair: Pair) -> list[str]:
-    """What else there is to compare with: on image pairs, nearest neighbours with RANSAC."""
-    return [] if pair.left.image is None or pair.right.image is None else [RANSAC]
+    """What else there is to compare with: on image pairs, the classics."""
+    return [] if pair.left.image is None or pair.right.image is None else list(CLASSICS)
 
 
-def reference_row(setup: Setup, pair: Pair, problem: Problem) -> Row:
-    """Nearest neighbours, ratio test and RANSAC on the pair's images, measured by the model like any other matching.
+def reference_row(recipe: Recipe, pair: Pair, problem: Problem, key: str) -> Row:
+    """A classic on the pair's images, measured by the model like any other matching.
 
     Who may leave points out pays less: under a cost model such a matching has no score if the problem forbids it.
+    Neither has one that matches points which are no candidates of the problem; all of it is told right from wrong.
     """
     began = perf_counter()
     try:
-        matching = ransac_matching(pair)
+        matching = CLASSICS[key].matching(pair)
     except ValueError as error:
-        return Row(setup, refusal=f"{LABELS[RANSAC]}: {error}", reference=RANSAC)
+        return Row(recipe, refusal=f"{LABELS[key]}: {error}", reference=key)
     seconds = perf_counter() - began
+    rows = np.flatnonzero(matching >= 0)
+    matches = np.stack([rows, matching[rows]], axis=1)
     assignment = as_assignment(problem, matching)
-    metrics = measure(pair, problem, assignment, MODELS[setup.model].sense)
-    if metrics.sense == "cost" and not _allowed(problem, assignment):
+    metrics = measure(pair, problem, assignment, MODELS[recipe.model].sense)
+    correct = int(pair.correct(matches).sum()) if pair.judged else None
+    metrics = replace(metrics, matched=len(matches), correct=correct)
+    forbidden = metrics.sense == "cost" and not _allowed(problem, assignment)
+    if forbidden or int(assignment.sum()) < len(matches):
         metrics = replace(metrics, energy=math.nan)
     state = State(iteration=1, x=assignment.astype(float), best=assignment, converged=True)
     result: Result[Any] = Result(problem, assignment, metrics.energy, "converged", 1, seconds, {}, state)
-    return Row(setup, result, metrics, reference=RANSAC)
+    return Row(recipe, result, metrics, reference=key, matches=matches)
 
 
 def _allowed(problem: Problem, assignment: NDArray[np.bool_]) -> bool:
@@ -97,7 +105,7 @@ def _allowed(problem: Problem, assignment: NDArray[np.bool_]) -> bool:
 
 
 def compare(
-    setup: Setup,
+    recipe: Recipe,
     pair: Pair,
     problem: Problem,
     methods: Iterable[str] | None = None,
@@ -107,14 +115,14 @@ def compare(
 ) -> Iterator[Row]:
     """Run the methods (all that fit if None) one after another; a method that fails is a row with its reason.
 
-    `options` gives the options of a method by its key; the setup's own method and options are not looked at.
+    `options` gives the options of a method by its key; the recipe's own method and options are not looked at.
     """
-    sense = MODELS[setup.model].sense
+    sense = MODELS[recipe.model].sense
     for key in [*fitting(problem), *references(pair)] if methods is None else methods:
-        if key == RANSAC:
-            yield reference_row(setup, pair, problem)
+        if key in CLASSICS:
+            yield reference_row(recipe, pair, problem, key)
             continue
-        mine = replace(setup, method=key, method_options=dict((options or {}).get(key, {})))
+        mine = replace(recipe, method=key, method_options=dict((options or {}).get(key, {})))
         try:
             result = mine.run(problem, time_limit=time_limit)
         except ValueError as error:
@@ -160,45 +168,32 @@ def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return found
 
 
+def table(rows: Sequence[Row]) -> Table:
+    """The finished rows; the names of the best are bold."""
+    lines = list(_lines(rows))
+    bold = frozenset((at, 0) for at, (_, best) in enumerate(lines) if best)
+    return Table(tuple(_header(rows)), tuple(tuple(cells) for cells, _ in lines), bold)
+
+
 def table_csv(rows: Sequence[Row]) -> bytes:
     """Every number in full."""
     found = records(rows)
-    out = io.StringIO()
-    columns = max(found, key=len, default={"method": ""})
-    writer = csv.DictWriter(out, list(columns), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(found)
-    return out.getvalue().encode()
+    return csv_text(found, None if found else ["method"]).encode()
 
 
 def table_text(rows: Sequence[Row]) -> str:
     """Aligned columns for a terminal; a star marks the best."""
-    cells = [[*line, "*" if best else ""] for line, best in _lines(rows)]
-    header = [*_header(rows), ""]
-    widths = [max(len(line[i]) for line in [header, *cells]) for i in range(len(header))]
-    lines = [_row(line, widths) for line in [header, *cells]]
-    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+    return table(rows).text()
 
 
 def table_markdown(rows: Sequence[Row]) -> str:
     """A table for a README; the best in bold."""
-    header = _header(rows)
-    lines = [f"| {' | '.join(header)} |", "|" + "|".join(["---"] + ["---:"] * (len(header) - 1)) + "|"]
-    for cells, best in _lines(rows):
-        marked = [f"**{cells[0]}**" if best else cells[0], *cells[1:]]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in marked) + " |")
-    return "\n".join(lines) + "\n"
+    return table(rows).markdown()
 
 
 def table_latex(rows: Sequence[Row]) -> str:
     """A table for a paper (package booktabs); the best in bold."""
-    header = _header(rows)
-    lines = [rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\toprule"]
-    lines += [" & ".join(map(_latex, header)) + r" \\", r"\midrule"]
-    for cells, best in _lines(rows):
-        safe = [_latex(cell) for cell in cells]
-        lines.append(" & ".join([rf"\textbf{{{safe[0]}}}" if best else safe[0], *safe[1:]]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    return table(rows).latex()
 
 
 def _header(rows: Sequence[Row]) -> list[str]:
@@ -237,17 +232,6 @@ def _share(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.4f}"
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """The first cell to the left, the others to the right."""
-    first, *others = zip(cells, widths, strict=True)
-    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]).rstrip()
-
-
-def _latex(cell: str) -> str:
-    special = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "$": r"\$", "–": "--"}
-    return "".join(special.get(letter, letter) for letter in cell)
-
-
 # ---- pictures and matchings --------------------------------------------------------------------------------------
 
 
@@ -270,11 +254,11 @@ def matchings_json(pair: Pair, rows: Sequence[Row]) -> bytes:
     """All matchings, with settings and metrics; points are numbered from 0. What was refused says why."""
     content = {
         "pair": pair.name,
-        "truth": None if pair.truth is None else pair.truth.tolist(),
+        "truth": None if pair.partners is None else pair.partners.tolist(),
         "methods": [
             {
                 "method": row.key,
-                "setup": None if row.reference else row.setup.to_dict(),
+                "recipe": None if row.reference else row.recipe.to_dict(),
                 "label": row.label,
                 "refused": row.refusal or None,
                 "pairs": None if row.result is None else row.pairs.tolist(),
@@ -296,18 +280,14 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_command(
-    setup: Setup,
+    recipe: Recipe,
     methods: Sequence[str],
     options: Mapping[str, Mapping[str, Any]],
     time_limit: float | None = None,
     pair_file: str = PAIR_FILE,
 ) -> str:
-    """The same comparison on a command line; the setup's own method and options are not looked at."""
-    plain = replace(setup, method=next(iter(METHODS)), method_options={})
-    words = shlex.split(plain.as_command(pair_file))
-    at = words.index("--method")
-    words[at : at + 2] = ["--methods", ",".join(methods)]
-    words[words.index("match")] = "compare"
+    """The same comparison on a command line; the recipe's own method and options are not looked at."""
+    words = ["python", "-m", "features", "compare", *recipe.words(pair_file), "--methods", ",".join(methods)]
     for method, values in options.items():
         words += [word for name, value in values.items() for word in ("--option", f"{method}.{name}={value}")]
     words += [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]

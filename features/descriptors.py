@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from features import rootsift
 from features.graphs import as_points
 from features.images import Image
 from features.keypoints import Keypoints
@@ -114,8 +115,25 @@ REFERENCES: dict[str, Callable[[Keypoints], NDArray[np.float64] | None]] = {
 
 def sift_cost(left: View, right: View) -> Costs:
     """Hellinger distances of SIFT histograms taken at the given points, with their sizes and orientations."""
-    first, second = (np.sqrt(_normalised(_sift(view)) / 2) for view in (left, right))
-    return _distances(first, second)
+    for view in (left, right):
+        _picture(view)
+    return _distances(appearance(left) / np.sqrt(2), appearance(right) / np.sqrt(2))
+
+
+def appearance(view: View) -> NDArray[np.float32]:
+    """Unit rows (n, 128): what came with the points, or SIFT's histograms taken at them now."""
+    if view.points.looks is not None:
+        return view.points.looks
+    size, angle = _frames(view)
+    return rootsift.at(_picture(view).grey, view.points.xy, size, angle)
+
+
+def appearance_cost(left: View, right: View) -> NDArray[np.float32]:
+    """Distances of the looks, 0 to √2; points that come without looks and without an image know their layout only."""
+    if any(view.image is None and view.points.looks is None for view in (left, right)):
+        return shape_context_cost(left, right, turning="centroid").astype(np.float32)
+    first, second = appearance(left), appearance(right)
+    return rootsift.distances(first, second)
 
 
 def orb_cost(left: View, right: View) -> Costs:
@@ -173,11 +191,6 @@ def _compute(view: View, extractor: cv2.Feature2D, octave: NDArray[np.int64], wi
     described = np.empty_like(rows)
     described[[keypoint.class_id for keypoint in found]] = rows  # ORB returns the points sorted by octave
     return described
-
-
-def _sift(view: View) -> NDArray[np.float64]:
-    octave = np.zeros(len(view.points), dtype=np.int64)
-    return _compute(view, cv2.SIFT.create(), octave, 128).astype(np.float64)
 
 
 def _orb(view: View) -> NDArray[np.uint8]:

@@ -13,89 +13,113 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from PIL import Image as Pillow
 
-from adgm import Problem, Result
 from features.images import MAX_BYTES, MAX_PIXELS, Image, decode, shown
 from features.keypoints import Keypoints
-from features.pairs import SIDES, Pair, View
-from features.pointfiles import read_points, read_truth, write_points, write_truth
-from features.score import Metrics, matched_pairs, shares
-from features.setup import PAIR_FILE, Setup
+from features.matching import Matching
+from features.metrics import kinds
+from features.npz import zip_entries
+from features.pairs import SIDES, TOLERANCE, Pair, View
+from features.point_files import FileError, read_points, read_truth, write_points, write_truth
+from features.problem_files import ProblemFile, read_problem, write_problem
+from features.recipe import PAIR_FILE, Recipe
 
 MANIFEST = "pair.json"
-FILES = (MANIFEST, "truth.csv", "setup.json", *(f"{side}{kind}" for side in SIDES for kind in (".png", ".csv")))
+RECIPES = ("recipe.json", "setup.json")  # what a recipe's file is called, and used to be
+GIVEN = "problem.npz"  # that comes with the pair
+FILES = (MANIFEST, "truth.csv", GIVEN, *RECIPES, *(f"{side}{kind}" for side in SIDES for kind in (".png", ".csv")))
 MAX_MANIFEST = 100_000  # bytes, of each JSON file
+MAX_MEMBERS = 100
 MAX_ZIP = 2 * MAX_BYTES + 4_000_000
 VERSION = 1
 
 
-class PairFileError(ValueError):
-    """A zip file that is not a saved pair, and why, in a sentence for its owner."""
+class PairFileError(FileError):
+    """A zip file that is not a saved pair, and why."""
 
 
 # ---- matches -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Matches:
-    """The matches of a pair, one row each, in original pixels."""
-
-    pair: Pair
-    pairs: NDArray[np.int64]  # (k, 2)
-    relaxed: NDArray[np.float64]  # (k,) the relaxed value of each
-    share: NDArray[np.float64]  # (k,) its share of the energy
-
-    def rows(self) -> list[dict[str, Any]]:
-        left, right = (original(view).xy for view in (self.pair.left, self.pair.right))
-        names = [view.points.labels for view in (self.pair.left, self.pair.right)]
-        found = []
-        for (i, j), relaxed, share in zip(self.pairs.tolist(), self.relaxed, self.share, strict=True):
-            row: dict[str, Any] = {"left": i, "right": j}
-            row |= {"left_x": float(left[i, 0]), "left_y": float(left[i, 1])}
-            row |= {"right_x": float(right[j, 0]), "right_y": float(right[j, 1])}
-            for side, labels, k in zip(SIDES, names, (i, j), strict=True):
-                row |= {} if labels is None else {f"{side}_label": labels[k]}
-            row |= {"relaxed": float(relaxed), "energy_share": float(share)}
-            if self.pair.truth is not None:
-                row["correct"] = bool(self.pair.truth[i] == j)
-            found.append(row)
-        return found
-
-    def columns(self) -> list[str]:
-        labels = [f"{side}_label" for side, view in zip(SIDES, self._views, strict=True) if view.points.labels]
-        truth = [] if self.pair.truth is None else ["correct"]
-        return ["left", "right", "left_x", "left_y", "right_x", "right_y", *labels, "relaxed", "energy_share", *truth]
-
-    @property
-    def _views(self) -> tuple[View, View]:
-        return self.pair.left, self.pair.right
+def match_rows(found: Matching) -> list[dict[str, Any]]:
+    """One row for each match, in original pixels; what a map added has no share of the energy and comes last."""
+    pair, checked = found.pair, found.verification
+    pairs, verified = found.pairs, None
+    if checked is not None:
+        pairs = np.concatenate([found.pairs, checked.added])
+        verified = [*checked.verified.tolist(), *[True] * len(checked.added)]
+    left, right = (original(view).xy for view in (pair.left, pair.right))
+    judged = kinds(pair, pairs) if pair.judged else None
+    rows = []
+    for k, (i, j) in enumerate(pairs.tolist()):
+        row: dict[str, Any] = {"left": i, "right": j}
+        row |= {"left_x": float(left[i, 0]), "left_y": float(left[i, 1])}
+        row |= {"right_x": float(right[j, 0]), "right_y": float(right[j, 1])}
+        for side, view, at in zip(SIDES, (pair.left, pair.right), (i, j), strict=True):
+            row |= {} if view.points.labels is None else {f"{side}_label": view.points.labels[at]}
+        ours = k < len(found.pairs)
+        row |= {"relaxed": float(found.relaxed[k]) if ours else 0.0}
+        row |= {"energy_share": found.shares.get((i, j), 0.0) if ours else 0.0}
+        if found.confidence is not None:
+            row["confidence"] = float(found.confidence[k]) if ours else 0.5
+        row |= {} if verified is None else {"verified": int(verified[k])}
+        row |= {} if judged is None else {"correct": judged[k] == "correct", "kind": judged[k]}
+        rows.append(row)
+    return rows
 
 
-def matches_of(pair: Pair, problem: Problem, assignment: ArrayLike, relaxed: ArrayLike | None = None) -> Matches:
-    """The matches of an assignment over the problem's variables; `relaxed` (n1 × n2) is what was rounded to it."""
-    found = matched_pairs(problem, assignment)
-    values = np.ones(len(found)) if relaxed is None else np.asarray(relaxed, float)[found[:, 0], found[:, 1]]
-    return Matches(pair, found, values, shares(problem, assignment))
+def match_columns(found: Matching) -> list[str]:
+    """The names of a row's values, also where there is no row."""
+    views = found.pair.left, found.pair.right
+    labels = [f"{side}_label" for side, view in zip(SIDES, views, strict=True) if view.points.labels is not None]
+    names = ["left", "right", "left_x", "left_y", "right_x", "right_y", *labels, "relaxed", "energy_share"]
+    names += ["confidence"] if found.confidence is not None else []
+    names += ["verified"] if found.recipe.maps else []
+    return names + (["correct", "kind"] if found.pair.judged else [])
 
 
-def matches_csv(matches: Matches) -> bytes:
+def matches_csv(found: Matching) -> bytes:
     """One line per match; points are numbered from 0."""
-    return _table(matches.columns(), (row.values() for row in matches.rows()))
+    return _table(match_columns(found), (row.values() for row in match_rows(found)))
 
 
-def matches_json(matches: Matches, setup: Setup | None = None, metrics: Metrics | None = None) -> bytes:
-    """The matches with the sizes of the images, the settings and the metrics."""
-    pair = matches.pair
+def matches_json(found: Matching) -> bytes:
+    """The matches with the sizes of the images, the settings, the metrics and the map."""
+    pair = found.pair
     content: dict[str, Any] = {"pair": pair.name, "pixels": "of the original images, origin top left"}
     for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
         size = None if view.image is None else list(view.image.original_size)
         content[side] = {"points": len(view.points), "image_size": size}
-    content["matches"] = matches.rows()
-    content["setup"] = None if setup is None else setup.to_dict()
-    content["metrics"] = None if metrics is None else metrics.to_dict()
+    content["matches"] = match_rows(found)
+    content["recipe"], content["metrics"] = found.recipe.to_dict(), found.metrics.to_dict()
+    content |= {} if found.verification is None else {"verification": map_of(found)}
     return _json(content)
+
+
+def map_of(found: Matching) -> dict[str, Any]:
+    """The map that the matches obey, from left to right original pixels, and what it explains."""
+    checked = found.verification
+    if checked is None or checked.map is None:
+        return {"map": None, "verdict": "" if checked is None else checked.verdict}
+    scales = [1.0 if view.image is None else view.image.scale for view in (found.pair.left, found.pair.right)]
+    to_work, from_work = np.diag([scales[0], scales[0], 1.0]), np.diag([1 / scales[1], 1 / scales[1], 1.0])
+    matrix = from_work @ checked.map.matrix @ to_work
+    if checked.map.kind == "fundamental":  # it takes both points: x₂ᵀ F x₁ = 0
+        matrix = np.diag([scales[1], scales[1], 1.0]) @ checked.map.matrix @ to_work
+    return {
+        "map": checked.map.kind,
+        "matrix": (matrix / (matrix[2, 2] if abs(matrix[2, 2]) > 1e-12 else 1.0)).tolist(),
+        "inliers": int(checked.map.inliers.sum()),
+        "added": len(checked.added),
+        "error_px": checked.map.error / scales[1],
+        "verdict": checked.verdict,
+    }
+
+
+def map_json(found: Matching) -> bytes:
+    return _json(map_of(found))
 
 
 def original(view: View) -> Keypoints:
@@ -103,9 +127,9 @@ def original(view: View) -> Keypoints:
     return view.points if view.image is None else view.points.scaled(1 / view.image.scale)
 
 
-def keypoints(view: View, format: str = "csv") -> bytes:
-    """The points of a view as a point file of any of its formats."""
-    return write_points(view.points, format, scale=1.0 if view.image is None else view.image.scale)
+def keypoints(view: View) -> bytes:
+    """The points of a view as a CSV file, in original pixels."""
+    return write_points(view.points, scale=1.0 if view.image is None else view.image.scale)
 
 
 # ---- a run -------------------------------------------------------------------------------------------------------
@@ -125,10 +149,9 @@ def history_csv(history: Mapping[str, ArrayLike]) -> bytes:
     return _table(["iteration", *columns], rows)
 
 
-def everything_npz(
-    pair: Pair, result: Result[Any], setup: Setup | None = None, metrics: Metrics | None = None
-) -> bytes:
+def everything_npz(found: Matching) -> bytes:
     """The whole run as arrays, readable with `numpy.load(file, allow_pickle=False)`; points in original pixels."""
+    pair, result = found.pair, found.result
     arrays: dict[str, Any] = {}
     for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
         points = original(view)
@@ -140,12 +163,15 @@ def everything_npz(
             arrays[f"{side}_image_size"] = np.array(view.image.original_size)
     if pair.truth is not None:
         arrays["truth"] = pair.truth
+    if pair.homography is not None:
+        arrays |= {"homography": pair.homography, "tolerance": pair.tolerance}  # in pixels of the working images
     arrays |= {"pairs": result.pairs, "relaxed": result.x, "energy": result.energy, "iterations": result.iterations}
     arrays |= {"seconds": result.seconds, "status": np.str_(result.status), "name": np.str_(pair.name)}
-    arrays["energy_share"] = shares(result.problem, result.assignment)
+    arrays["energy_share"] = -found.strengths
     arrays |= {f"history_{name}": values for name, values in result.history.items()}
-    arrays |= {} if setup is None else {"setup": np.str_(setup.to_json())}
-    arrays |= {} if metrics is None else {"metrics": np.str_(json.dumps(metrics.to_dict()))}
+    arrays |= {"recipe": np.str_(found.recipe.to_json()), "metrics": np.str_(json.dumps(found.metrics.to_dict()))}
+    if (checked := found.verification) is not None:
+        arrays |= {"verified": checked.verified, "added": checked.added, "map": np.str_(json.dumps(map_of(found)))}
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
     return out.getvalue()
@@ -159,15 +185,15 @@ class Opened:
     """What a zip file held."""
 
     pair: Pair
-    setup: Setup | None
+    recipe: Recipe | None
 
 
-def save_pair(pair: Pair, setup: Setup | None = None) -> bytes:
+def save_pair(pair: Pair, recipe: Recipe | None = None) -> bytes:
     """Images, points, truth and settings as one zip file; the same pair gives the same bytes."""
     content: dict[str, Any] = {"version": VERSION, "name": pair.name, "truth": pair.truth is not None}
     files: dict[str, bytes] = {}
     for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
-        files[f"{side}.csv"] = write_points(view.points, "csv")
+        files[f"{side}.csv"] = write_points(view.points)
         content[side] = None
         if view.image is not None:
             files[f"{side}.png"] = _png(view.image)
@@ -177,10 +203,14 @@ def save_pair(pair: Pair, setup: Setup | None = None) -> bytes:
                     f"at most {MAX_BYTES / 1e6:.0f} MB could be opened again."
                 )
             content[side] = {"scale": view.image.scale, "original_size": list(view.image.original_size)}
+    if pair.homography is not None:
+        content |= {"homography": pair.homography.tolist(), "tolerance": pair.tolerance}
     if pair.truth is not None:
         files["truth.csv"] = write_truth(pair.truth)
-    if setup is not None:
-        files["setup.json"] = setup.to_json().encode()
+    if pair.given is not None:
+        files[GIVEN] = write_problem(ProblemFile(pair.given), ".npz")
+    if recipe is not None:
+        files[RECIPES[0]] = recipe.to_json().encode()
     files = {MANIFEST: _json(content), **files}
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -202,12 +232,18 @@ def open_pair(data: bytes, name: str = PAIR_FILE) -> Opened:
         if content["truth"]:
             truth = read_truth(_needed(files, "truth.csv"), "truth.csv", (len(points[0]), len(points[1])))
         views = [View(image, spots) for image, spots in zip(images, points, strict=True)]
-        pair = Pair(views[0], views[1], truth, content["name"])
-        settings = files.get("setup.json")
-        return Opened(pair, None if settings is None else Setup.from_json(settings.decode("utf-8")))
+        given = read_problem(files[GIVEN], GIVEN).problem if GIVEN in files else None
+        pair = Pair(views[0], views[1], truth, content["name"], *_map(content), given)
+        settings = next((files[name] for name in RECIPES if name in files), None)
+        return Opened(pair, None if settings is None else Recipe.from_json(settings.decode("utf-8")))
     except PairFileError as error:
         raise PairFileError(f"{title} {error}") from error
-    except (ValueError, KeyError, TypeError) as error:  # what images, points or settings have to say about the content
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        OverflowError,
+    ) as error:  # what images, points or settings have to say about the content
         raise PairFileError(f"{title} is not a saved pair as we write it: {error}") from error
 
 
@@ -215,6 +251,8 @@ def _members(data: bytes) -> dict[str, bytes]:
     """The files we know by name, each judged by its size in the directory before it is unpacked."""
     if len(data) > MAX_ZIP:
         raise PairFileError(f"has {len(data) / 1e6:.0f} MB; at most {MAX_ZIP / 1e6:.0f} MB are accepted.")
+    if zip_entries(data) > MAX_MEMBERS:
+        raise PairFileError(f"holds more than {MAX_MEMBERS} files; only files that we wrote are read.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             found: dict[str, bytes] = {}
@@ -247,6 +285,14 @@ def _manifest(files: Mapping[str, bytes]) -> dict[str, Any]:
         raise PairFileError(f"has a {MANIFEST} without a name and a word on the truth.")
     clean = "".join(letter if letter.isprintable() else " " for letter in content["name"])
     return {**content, "name": clean[:200]}
+
+
+def _map(content: Mapping[str, Any]) -> tuple[Any, float]:
+    """The map between the images and its tolerance, if there is one; `Pair` looks at it closely."""
+    matrix, tolerance = content.get("homography"), content.get("tolerance", TOLERANCE)
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
+        raise PairFileError("tells a tolerance that is no number.")
+    return matrix, float(tolerance)
 
 
 def _needed(files: Mapping[str, bytes], name: str) -> bytes:

@@ -12,6 +12,7 @@ from PIL import ImageOps
 
 MAX_BYTES = 20_000_000
 MAX_PIXELS = 40_000_000
+MAX_LENGTH = 50_000  # pixels along a side: no photograph is longer, and rows of millions cost decoders a gigabyte
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")  # the only decoders that an upload ever reaches
 TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT = 322, 323
 
@@ -131,6 +132,11 @@ def _refuse_giants(picture: Pillow.Image, title: str) -> None:
         raise ImageError(
             f"{title} is {width} × {height} pixels, {_megapixels(width * height)}; "
             f"at most {_megapixels(MAX_PIXELS)} are accepted. Please shrink it first."
+        )
+    if max(width, height) > MAX_LENGTH:
+        raise ImageError(
+            f"{title} is {width} × {height} pixels; at most {MAX_LENGTH:,} along a side are accepted. "
+            "This does not look like a photograph."
         )
     # A TIFF of 64 × 64 pixels may sit in one tile of 40 000 × 40 000, which the decoder would unpack whole.
     tags: Any = getattr(picture, "tag_v2", {})

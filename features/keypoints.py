@@ -1,4 +1,4 @@
-"""Points on an image: the record, the detectors, and the choice of N points by strength and spread."""
+"""Points on an image: the record, the detectors, and the choice of N of what they find."""
 
 import math
 from collections.abc import Callable
@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
+from features import rootsift
 from features.images import Image
 
 Floats = NDArray[np.float64]
 
 MAX_COUNT = 10_000
-POOL = 20  # candidates considered per point wanted: more means more even, fewer means stronger …
+POOL = 20  # candidates considered per point wanted where they are spread evenly: more means more even, fewer stronger …
 SMALLEST_POOL = 2000  # … but strong ones crowd in few places, so for a few points many are considered
+STRONG_POOL = 3  # the same where the strongest are taken as they come
+CELLS, FULL = 8, 3.0  # the image in 8 × 8 cells, none of which takes more than three times its even share
 CLOSEST = 3.0  # pixels; nearer than this, two detections are one point
 MARGIN = 4  # pixels off the border, where half of what a descriptor would look at is missing
 SMALLEST_SIDE = 16  # pixels; below this no detector sees anything, and some fail
@@ -31,6 +34,8 @@ class Keypoints:
     size: Floats | None = None  # (n,) diameter in pixels
     strength: Floats | None = None  # (n,) the detector's own measure
     labels: tuple[str, ...] | None = None
+    looks: NDArray[np.float32] | None = None  # (n, k) unit rows: what the surroundings look like (see `rootsift`)
+    shape: Floats | None = None  # (n, 2, 2) the point's own axes in pixels, where the image was seen at a slant
 
     def __post_init__(self) -> None:
         xy = _column("xy", self.xy)
@@ -50,6 +55,19 @@ class Keypoints:
             raise ValueError(f"The size of a keypoint is a diameter, not negative; found {self.size.min():g}.")
         if self.labels is not None:
             object.__setattr__(self, "labels", _checked_labels(self.labels, len(xy)))
+        if self.looks is not None:
+            looks = np.array(self.looks, np.float32)
+            if looks.ndim != 2 or len(looks) != len(xy) or not np.isfinite(looks).all():
+                raise ValueError(
+                    f"{len(xy)} keypoints need as many finite rows of looks; their shape is {looks.shape}."
+                )
+            looks.flags.writeable = False
+            object.__setattr__(self, "looks", looks)
+        if self.shape is not None:
+            shape = _column("shape", self.shape)
+            if shape.shape != (len(xy), 2, 2) or (np.abs(np.linalg.det(shape)) < 1e-12).any():
+                raise ValueError(f"{len(xy)} keypoints need as many 2 × 2 axes that span an area; got {shape.shape}.")
+            object.__setattr__(self, "shape", _frozen(shape))
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -60,15 +78,27 @@ class Keypoints:
         if index.size == 0:
             index = index.astype(np.int64)
         picked = np.arange(len(self))[index].reshape(-1)
-        angle, size, strength = (None if a is None else a[picked] for a in (self.angle, self.size, self.strength))
+        columns = ("angle", "size", "strength", "looks", "shape")
+        given = {name: getattr(self, name)[picked] for name in columns if getattr(self, name) is not None}
         labels = None if self.labels is None else tuple(self.labels[i] for i in picked)
-        return Keypoints(self.xy[picked], angle, size, strength, labels)
+        return Keypoints(self.xy[picked], labels=labels, **given)
 
     def scaled(self, factor: float) -> "Keypoints":
         """Coordinates and sizes times `factor`: `scaled(1 / image.scale)` goes back to the original pixels."""
         if not (math.isfinite(factor) and factor > 0):
             raise ValueError(f"Keypoints scale by a positive number; {factor} was given.")
-        return replace(self, xy=self.xy * factor, size=None if self.size is None else self.size * factor)
+        size, shape = (None if column is None else column * factor for column in (self.size, self.shape))
+        return replace(self, xy=self.xy * factor, size=size, shape=shape)
+
+    @property
+    def axes(self) -> Floats:
+        """(n, 2, 2): the frame of every point, its own axes in pixels; a unit where it has neither size nor angle."""
+        if self.shape is not None:
+            return self.shape
+        turn = np.zeros(len(self)) if self.angle is None else self.angle
+        length = np.ones(len(self)) if self.size is None else np.maximum(self.size, 1e-6)
+        along, across = length * np.cos(turn), length * np.sin(turn)
+        return np.stack([np.stack([along, -across], 1), np.stack([across, along], 1)], 1)
 
 
 def _column(name: str, values: ArrayLike) -> Floats:
@@ -108,20 +138,49 @@ class Detector:
     label: str
     detect: Find
     note: str
+    even: bool = False  # its points say nothing by their strength: they are spread evenly
+    twins: bool = False  # a place may have several orientations, each of which is a point (Lowe 2004)
 
 
-def detect(image: Image, detector: str, count: int) -> Keypoints:
-    """At most `count` points, strong and spread over the image; fewer, down to none, if the image has no more."""
+def detect(image: Image, detector: str, count: int, *, even: bool = False) -> Keypoints:
+    """At most `count` points; fewer, down to none, if the image has no more.
+
+    The strongest, so that another photograph of the same thing has them too, but nowhere so many that the rest of the
+    image is starved (`strongest`). With `even`, and where a detector has no measure of strength, as far apart as can be
+    instead: that looks better and is found again half as often.
+    """
     if detector not in DETECTORS:
         raise ValueError(f"There is no detector {detector!r}; choose one of {', '.join(DETECTORS)}.")
     if not 1 <= count <= MAX_COUNT:
         raise ValueError(f"The number of points to detect lies between 1 and {MAX_COUNT}; {count} was given.")
     if min(image.size) < SMALLEST_SIDE:
         return Keypoints(np.empty((0, 2)))
-    candidates = DETECTORS[detector].detect(image, max(POOL * count, SMALLEST_POOL))
+    even, few = even or DETECTORS[detector].even, DETECTORS[detector].twins
+    pool = STRONG_POOL * count if few and not even else max(POOL * count, SMALLEST_POOL)
+    candidates = DETECTORS[detector].detect(image, pool)
     last = np.array(image.size) - 1 - MARGIN
     candidates = candidates.take(((candidates.xy >= MARGIN) & (candidates.xy <= last)).all(axis=1))
-    return candidates.take(spread(candidates.xy, count))
+    if even:
+        return candidates.take(spread(candidates.xy, count))
+    if not DETECTORS[detector].twins:
+        candidates = candidates.take(_walk(candidates.xy, cKDTree(candidates.xy), CLOSEST, len(candidates)))
+    return candidates.take(strongest(candidates, count, image.size))
+
+
+def strongest(found: Keypoints, count: int, size: tuple[int, int]) -> NDArray[np.int64]:
+    """Indices of the first `count` points, no cell of the image taking more than FULL times its even share.
+
+    Where that leaves too few, the first of those passed over fill up.
+    """
+    cell = np.minimum((found.xy / np.array(size) * CELLS).astype(np.int64), CELLS - 1) @ [CELLS, 1]
+    order = np.argsort(cell, kind="stable")
+    first = np.searchsorted(cell[order], np.arange(CELLS * CELLS))
+    rank = np.empty(len(found), np.int64)
+    rank[order] = np.arange(len(found)) - first[cell[order]]  # the how-manieth of its cell a point is
+    fits = rank < max(1, math.ceil(FULL * count / CELLS**2))
+    chosen = np.flatnonzero(fits)[:count]
+    rest = np.flatnonzero(~fits)[: count - len(chosen)]
+    return np.sort(np.concatenate([chosen, rest]))
 
 
 def summary(points: Keypoints, detector: str, count: int) -> str:
@@ -177,12 +236,27 @@ def _blobs(make: Callable[[int], Any]) -> Find:
     """A detector made of an OpenCV feature class; `make` gets the size of the pool."""
 
     def find(image: Image, pool: int) -> Keypoints:
-        found = make(pool).detect(image.grey, None)
-        table = np.array([(*k.pt, k.angle, k.size, k.response) for k in found], np.float64).reshape(-1, 5)
-        angle = np.deg2rad((table[:, 2] + 180) % 360 - 180)
-        return _strongest(Keypoints(table[:, :2], angle, table[:, 3], table[:, 4]), pool)
+        return _strongest(_keypoints(make(pool).detect(image.grey, None)), pool)
 
     return find
+
+
+def _sift(image: Image, pool: int) -> Keypoints:
+    """SIFT's points with their looks: one pyramid serves both."""
+    return sift_points(image.grey, pool)
+
+
+def sift_points(grey: NDArray[np.uint8], pool: int) -> Keypoints:
+    """The strongest of what SIFT finds in a grey picture, with their looks."""
+    found, rows = rootsift.create(pool).detectAndCompute(grey, None)
+    return _strongest(replace(_keypoints(found), looks=rootsift.rooted(rows)), pool)
+
+
+def _keypoints(found: Any) -> Keypoints:
+    """OpenCV's keypoints as ours."""
+    table = np.array([(*k.pt, k.angle, k.size, k.response) for k in found], np.float64).reshape(-1, 5)
+    angle = np.deg2rad((table[:, 2] + 180) % 360 - 180)
+    return Keypoints(table[:, :2], angle, table[:, 3], table[:, 4])
 
 
 def _akaze(pool: int) -> Any:
@@ -233,17 +307,21 @@ def _contours(image: Image, pool: int) -> Keypoints:
     return Keypoints(pixels.astype(np.float64), tangent, None, steep[y, x])
 
 
-# fmt: off
 DETECTORS: dict[str, Detector] = {
-    "sift": Detector("SIFT", _blobs(lambda pool: cv2.SIFT_create(contrastThreshold=0.02)),  # type: ignore[attr-defined]
-                     "Blobs of any size with an orientation: the best first choice for photographs."),
-    "orb": Detector("ORB", _blobs(lambda pool: cv2.ORB_create(nfeatures=pool, fastThreshold=7)),  # type: ignore[attr-defined]
-                    "Fast corners on a pyramid, with an orientation: quick; keeps 31 pixels off the border."),
-    "akaze": Detector("AKAZE", _blobs(_akaze),
-                      "Blobs that respect the edges of objects: good under blur and noise."),
-    "corners": Detector("Shi–Tomasi corners", _corners,
-                        "Corners at one scale: for buildings, drawings and video."),
-    "contours": Detector("Contour samples", _contours,
-                         "Points evenly along the edges, with their direction: for outlines of smooth objects."),
+    "sift": Detector(
+        "SIFT", _sift, "Blobs of any size with an orientation: the best first choice for photographs.", twins=True
+    ),
+    "orb": Detector(
+        "ORB",
+        _blobs(lambda pool: cv2.ORB.create(nfeatures=pool, fastThreshold=7)),
+        "Fast corners on a pyramid, with an orientation: quick; keeps 31 pixels off the border.",
+    ),
+    "akaze": Detector("AKAZE", _blobs(_akaze), "Blobs that respect the edges of objects: good under blur and noise."),
+    "corners": Detector("Shi–Tomasi corners", _corners, "Corners at one scale: for buildings, drawings and video."),
+    "contours": Detector(
+        "Contour samples",
+        _contours,
+        "Points evenly along the edges, with their direction: for outlines of smooth objects.",
+        even=True,
+    ),
 }
-# fmt: on

@@ -1,19 +1,34 @@
-"""A pair of views with the truth between them, the operations of the paper on it, and the record of a data set."""
+"""A pair of views with what is known about the truth between them, the operations of the paper on it, and files."""
 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+from scipy.spatial import cKDTree
 
-from features.images import Image, decode
-from features.keypoints import Keypoints
-from features.pointfiles import read_points, read_truth
+from adgm import Problem
+from features.images import Image, decode, from_array
+from features.keypoints import Keypoints, detect
+from features.point_files import read_points, read_truth
+from features.slants import detect_both
+
+SIDES = ("left", "right")
+TOLERANCE = 4.0  # pixels within which a map calls a match right
+MAX_SIDE = 1600  # pixels of a working image
+POINTS = 40  # to detect in an image that comes without any
+NOBODY = Keypoints(np.zeros((0, 2)))
+
+Floats = NDArray[np.float64]
+Source = str | Path | bytes | Image | NDArray[np.generic]  # of an image: a path, a file's bytes, pixels
+PointSource = str | Path | bytes | Keypoints | None  # of points: a path, a file's bytes, points in original pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,25 +41,114 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two views; ``truth[i1]`` is the right point that is the same as the left point i1, −1 if there is none."""
+    """Two views and the truth: numbered partners, or the map between the images, or nothing.
+
+    ``truth[i1]`` is the right point that is the same as the left point i1, −1 if there is none. Without it, a
+    ``homography`` (3 × 3, from left to right pixels as the points count them) calls a match right if the left point
+    falls within ``tolerance`` pixels of the right one. `correct`, `has_partner`, `outliers` and `partners` are the one
+    definition of right and wrong; everything that says so asks them (see `features.metrics.kinds_of`).
+
+    ``given`` is a problem that comes with the pair, such as that of a file; the model "given" solves it.
+    """
 
     left: View
     right: View
-    truth: NDArray[np.int64] | None = None  # None: unknown
+    truth: NDArray[np.int64] | None = None  # None: not numbered
     name: str = "pair"
+    homography: Floats | None = None
+    tolerance: float = TOLERANCE
+    given: Problem | None = None
 
     def __post_init__(self) -> None:
         if self.truth is not None:
             object.__setattr__(self, "truth", _checked(self.truth, self.shape, f"truth of {self.name}", True))
+        if self.homography is not None:
+            object.__setattr__(self, "homography", _checked_map(self.homography, self.name))
+        if not 0 < self.tolerance < math.inf:
+            raise ValueError(f"The tolerance is {self.tolerance} pixels; expected a positive number.")
+        if self.given is not None and self.given.shape != self.shape:
+            raise ValueError(f"The problem of {self.name} has {self.given.shape} nodes; its points are {self.shape}.")
 
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.left.points), len(self.right.points)
 
+    # ---- the truth -------------------------------------------------------------------------------------------
+
     @property
+    def judged(self) -> bool:
+        """Whether right and wrong can be told apart."""
+        return self.truth is not None or self.homography is not None
+
+    @property
+    def lack(self) -> str:
+        """Why there is nothing to match, in a sentence; empty if there is."""
+        for side, view in zip(SIDES, (self.left, self.right), strict=True):
+            if not len(view.points):
+                why = "" if view.image is None else ": it may be too plain or blurred; take another, or add points"
+                return f"The {side} {'side' if view.image is None else 'image'} of {self.name} has no point{why}."
+        return ""
+
+    def correct(self, pairs: ArrayLike) -> NDArray[np.bool_]:
+        """Which of the matched pairs (k × 2) are right; none can be where nothing is known."""
+        found = np.asarray(pairs, np.int64).reshape(-1, 2)
+        if self.truth is not None:
+            return np.asarray(self.truth[found[:, 0]] == found[:, 1])
+        if self.homography is None:
+            raise ValueError(f"The truth of {self.name} is unknown, so its matches are neither right nor wrong.")
+        gaps = mapped(self.homography, self.left.points.xy[found[:, 0]]) - self.right.points.xy[found[:, 1]]
+        return np.asarray(np.hypot(*gaps.T) <= self.tolerance)
+
+    @cached_property
     def has_partner(self) -> NDArray[np.bool_]:
-        """Which left points are known to have a partner."""
-        return np.zeros(self.shape[0], bool) if self.truth is None else self.truth >= 0
+        """Which left points are known to have a partner: what can be found."""
+        if self.truth is not None or self.homography is None:
+            return np.zeros(self.shape[0], bool) if self.truth is None else self.truth >= 0
+        return np.asarray(np.diff(self._near.indptr) > 0)
+
+    def outliers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The left and the right points that have no partner."""
+        if not self.judged:
+            raise ValueError(f"The truth of {self.name} is unknown, so its outliers are unknown too.")
+        alone = np.ones(self.shape[1], bool)
+        alone[self._near.indices if self.truth is None else self.truth[self.has_partner]] = False
+        return np.flatnonzero(~self.has_partner), np.flatnonzero(alone)
+
+    @cached_property
+    def partners(self) -> NDArray[np.int64] | None:
+        """The true matching as numbers, −1 for none; None if nothing is known.
+
+        Of a map, the one-to-one matching within the tolerance with the most pairs, and among those the least total
+        distance.
+        """
+        if self.truth is not None or self.homography is None:
+            return self.truth
+        return _nearest_partners(self._near)
+
+    @cached_property
+    def _near(self) -> csr_array:
+        """Distances, in pixels, of the left points under the map from the right points within the tolerance."""
+        assert self.homography is not None
+        n1, n2 = self.shape
+        if not n1 or not n2:
+            return csr_array((n1, n2))
+        carried = mapped(self.homography, self.left.points.xy)
+        seen = np.asarray(np.isfinite(carried).all(axis=1))  # the map may send a point to infinity
+        trees = cKDTree(np.where(seen[:, None], carried, 1e12)), cKDTree(self.right.points.xy)
+        found = trees[0].sparse_distance_matrix(trees[1], self.tolerance, output_type="ndarray")
+        found = found[seen[found["i"]]]
+        return csr_array((found["v"], (found["i"], found["j"])), shape=(n1, n2))
+
+    def accuracy(self, matching: ArrayLike) -> float:
+        """The share of the left points with a true partner that are matched to one; nan if no point has one."""
+        if not self.judged:
+            raise ValueError(f"The truth of {self.name} is unknown, so a matching has no accuracy.")
+        found = _checked(matching, self.shape, f"matching for {self.name}", False)
+        rows = np.flatnonzero(self.has_partner & (found >= 0))
+        possible = int(self.has_partner.sum())
+        return int(self.correct(np.stack([rows, found[rows]], axis=1)).sum()) / possible if possible else math.nan
+
+    # ---- other pairs from this one ---------------------------------------------------------------------------
 
     def take(self, left: ArrayLike | None = None, right: ArrayLike | None = None) -> Pair:
         """The pair with these points only, in this order; None keeps a side. Partners that left become −1."""
@@ -61,6 +165,7 @@ class Pair:
             left=self.left if left is None else View(self.left.image, self.left.points.take(rows)),
             right=self.right if right is None else View(self.right.image, self.right.points.take(cols)),
             truth=truth,
+            given=None if self.given is None else self.given.take(rows, cols),
         )
 
     def first(self, n: int) -> Pair:
@@ -81,28 +186,12 @@ class Pair:
             return self
         return self.take(right=np.random.default_rng(seed).permutation(self.shape[1]))
 
-    def swapped(self) -> Pair:
-        """Left and right exchanged."""
-        truth = None
-        if self.truth is not None:
-            truth = np.full(self.shape[1], -1)
-            truth[self.truth[self.has_partner]] = np.flatnonzero(self.has_partner)
-        return replace(self, left=self.right, right=self.left, truth=truth)
-
-    def outliers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The left and the right points that have no partner."""
-        if self.truth is None:
-            raise ValueError(f"The truth of {self.name} is unknown, so its outliers are unknown too.")
-        alone = np.ones(self.shape[1], bool)
-        alone[self.truth[self.has_partner]] = False
-        return np.flatnonzero(~self.has_partner), np.flatnonzero(alone)
-
     def with_outliers(self, k: int, seed: int | None, *, left: int = 0) -> Pair:
         """Every point that has a partner, then k of the pair's own right outliers and ``left`` of its left ones.
 
         The choice is random and seeded, and grows with k: the outliers of k are among those of k + 1.
         """
-        rng = np.random.default_rng([_seed(seed), 1])  # a stream of its own beside the shuffle
+        rng = np.random.default_rng([plain_seed(seed), 1])  # a stream of its own beside the shuffle
         chosen = []
         for side, wanted, own in zip(("right", "left"), (k, left), self.outliers()[::-1], strict=True):
             if not 0 <= wanted <= len(own):
@@ -112,45 +201,62 @@ class Pair:
                 )
             chosen.append(rng.permutation(own)[:wanted])
         inliers = np.flatnonzero(self.has_partner)
-        true = np.empty(0, np.int64) if self.truth is None else np.sort(self.truth[inliers])
+        true = np.setdiff1d(np.arange(self.shape[1]), self.outliers()[1])
         return self.take(left=np.concatenate([inliers, chosen[1]]), right=np.concatenate([true, chosen[0]]))
 
-    def with_clutter(self, k: int, seed: int | None) -> Pair:
-        """k new random points at the end of the right view, uniform over its image (or its points' box)."""
-        if k < 0:
-            raise ValueError(f"{k} random points were asked for; 0 or more is right.")
-        points, rng = self.right.points, np.random.default_rng([_seed(seed), 2])
-        if self.right.image is not None:
-            low, high = np.zeros(2), np.asarray(self.right.image.size) - 1.0
-        elif len(points):
-            low, high = points.xy.min(axis=0), points.xy.max(axis=0)
-        else:
-            raise ValueError(f"{self.name} has neither a right image nor right points to lay random points among.")
+    def detected(self, detector: str, counts: Mapping[str, int] | None = None, *, slants: bool = False) -> Pair:
+        """The points found anew in both images, at most so many a side; only a map still tells right from wrong.
 
-        def like(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-            """Attributes for the new points, drawn from the old ones."""
-            if values is None:
-                return None
-            return np.concatenate([values, rng.choice(values, k) if len(values) else np.zeros(k)])
-
-        more = Keypoints(
-            xy=np.concatenate([points.xy, rng.uniform(low, high, (k, 2))]),
-            angle=None if points.angle is None else np.append(points.angle, rng.uniform(-np.pi, np.pi, k)),
-            size=like(points.size),
-            strength=like(points.strength),
-            labels=None if points.labels is None else (*points.labels, *[""] * k),
-        )
-        return replace(self, right=View(self.right.image, more))
-
-    def accuracy(self, matching: ArrayLike) -> float:
-        """The share of the left points with a true partner that are matched to it; nan if no point has one."""
-        if self.truth is None:
-            raise ValueError(f"The truth of {self.name} is unknown, so a matching has no accuracy.")
-        found = _checked(matching, self.shape, f"matching for {self.name}", False)[self.has_partner]
-        return float(np.mean(found == self.truth[self.has_partner])) if len(found) else math.nan
+        With `slants` photographs whose points hardly agree are looked at again from the side (`features.slants`).
+        """
+        for side, view in zip(SIDES, (self.left, self.right), strict=True):
+            if view.image is None:
+                raise ValueError(f"The {side} side of {self.name} has no image to look for points in.")
+        assert self.left.image is not None and self.right.image is not None
+        found = found_in((self.left.image, self.right.image), detector, counts, slants)
+        left, right = View(self.left.image, found[0]), View(self.right.image, found[1])
+        return replace(self, left=left, right=right, truth=None, given=None)
 
 
-def _seed(seed: int | None) -> int:
+def found_in(
+    images: tuple[Image, Image], detector: str, counts: Mapping[str, int] | None, slants: bool
+) -> tuple[Keypoints, Keypoints]:
+    """What a detector finds in two images."""
+    most = {side: (counts or {}).get(side, POINTS) for side in SIDES}
+    if slants:
+        return detect_both(images, detector, most)
+    left, right = (detect(image, detector, most[side]) for image, side in zip(images, SIDES, strict=True))
+    return left, right
+
+
+def mapped(homography: Floats, xy: Floats) -> Floats:
+    """Points under a homography; those that it sends to infinity are not finite."""
+    lifted = np.column_stack([xy, np.ones(len(xy))]) @ homography.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(lifted[:, :2] / lifted[:, 2:])
+
+
+def _nearest_partners(near: csr_array) -> NDArray[np.int64]:
+    """The most pairs of a sparse matrix of distances, one to one, and of those the least sum."""
+    n1, n2 = near.shape
+    truth = np.full(n1, -1, np.int64)
+    rows, cols = np.repeat(np.arange(n1), np.diff(near.indptr)), near.indices
+    if not len(rows):
+        return truth
+    # Every left point may also take a column of its own; that costs more than all distances together, so that the
+    # fewest do.
+    dear = 1.0 + float(near.data.sum())
+    cost = np.concatenate([near.data + 1.0, np.full(n1, dear + n1)])
+    table = csr_array(
+        (cost, (np.concatenate([rows, np.arange(n1)]), np.concatenate([cols, n2 + np.arange(n1)]))), (n1, n2 + n1)
+    )
+    left, right = min_weight_full_bipartite_matching(table)
+    kept = right < n2
+    truth[left[kept]] = right[kept]
+    return truth
+
+
+def plain_seed(seed: int | None) -> int:
     """None and −1 keep the order of the points; other random choices are then those of seed 0."""
     return 0 if seed is None or seed == -1 else seed
 
@@ -159,31 +265,42 @@ def _checked(values: ArrayLike, shape: tuple[int, int], what: str, one_to_one: b
     """A read-only copy of a map from left to right points, or a ValueError that says what is wrong with it."""
     given = np.asarray(values)
     if given.shape != shape[:1]:
-        raise ValueError(f"The {what} has shape {given.shape}; one entry per left point, {shape[:1]}, is right.")
+        raise ValueError(f"The {what} has shape {given.shape}; expected one entry per left point, {shape[:1]}.")
     if given.size and not np.issubdtype(given.dtype, np.integer):
-        raise ValueError(f"The {what} holds {given.dtype} values; whole numbers are right.")
+        raise ValueError(f"The {what} holds {given.dtype} values; expected whole numbers.")
     found = given.astype(np.int64)
     for i in np.flatnonzero((found < -1) | (found >= shape[1]))[:1]:
         raise ValueError(
-            f"The {what} sends left point {i} to {found[i]}; −1 (none) or a right point 0 to {shape[1] - 1} is right."
+            f"The {what} sends left point {i} to {found[i]}; expected −1 (none) or a right point 0 to {shape[1] - 1}."
         )
     used, times = np.unique(found[found >= 0], return_counts=True)
     if one_to_one and (times > 1).any():
-        twice = used[times > 1][0]
-        raise ValueError(f"The {what} uses right point {twice} more than once; once is right.")
+        raise ValueError(f"The {what} uses right point {used[times > 1][0]} more than once.")
     found.setflags(write=False)
     return found
+
+
+def _checked_map(values: ArrayLike, name: str) -> Floats:
+    """A read-only copy of a homography."""
+    found = np.array(values, np.float64)
+    if found.shape != (3, 3) or not np.isfinite(found).all() or abs(np.linalg.det(found)) < 1e-300:
+        raise ValueError(f"The map of {name} is not a homography; expected 3 × 3 finite numbers that can be inverted.")
+    found.setflags(write=False)
+    return found
+
+
+# ---- bring your own ----------------------------------------------------------------------------------------------
 
 
 def truth_by_label(left: Keypoints, right: Keypoints) -> NDArray[np.int64]:
     """Points with the same label are the same point; a label that the other side lacks has no partner."""
     if left.labels is None or right.labels is None:
         raise ValueError("Both point sets need labels to be matched by label.")
-    for side, labels in (("left", left.labels), ("right", right.labels)):
+    for side, labels in zip(SIDES, (left.labels, right.labels), strict=True):
         named = [label for label in labels if label]
         if len(set(named)) < len(named):
             twice = next(label for label in named if named.count(label) > 1)
-            raise ValueError(f"The label {twice!r} names more than one {side} point; one is right.")
+            raise ValueError(f"The label {twice!r} names more than one {side} point; expected one.")
     where = {label: i for i, label in enumerate(right.labels) if label}
     return np.array([where.get(label, -1) for label in left.labels], dtype=np.int64)
 
@@ -195,98 +312,78 @@ def own_pair(
     truth: ArrayLike | None = None,
     name: str = "own pair",
 ) -> Pair:
-    """Bring your own: images, points in the images' original pixels, and the truth if it is known.
-
-    Without one the truth is read from the points' labels if both sides have some, else it is unknown.
-    """
-    left, right = (
+    """Images, points in the images' original pixels, and the truth if it is known."""
+    views = [
         View(image, spots if image is None else spots.scaled(image.scale))
         for image, spots in zip(images, points, strict=True)
-    )
-    known = None if truth is None else _checked(truth, (len(points[0]), len(points[1])), f"truth of {name}", True)
-    if known is None and all(side.labels is not None and any(side.labels) for side in points):
-        known = truth_by_label(*points)
-    return Pair(left, right, known, name)
+    ]
+    return _with_truth(views[0], views[1], truth, name)
 
 
 def read_pair(
-    images: tuple[bytes, bytes], points: tuple[bytes, bytes], truth: bytes | None = None, name: str = "own pair"
+    left: Source,
+    right: Source,
+    *,
+    points: tuple[PointSource, PointSource] = (None, None),
+    truth: str | Path | bytes | None = None,
+    detector: str | None = "sift",
+    counts: Mapping[str, int] | None = None,
+    slants: bool = False,
+    name: str | None = None,
 ) -> Pair:
-    """Bring your own, as files: two images, two point files and perhaps a truth file (see `features.pointfiles`)."""
-    left, right = (decode(data, name=f"{side} image") for side, data in zip(SIDES, images, strict=True))
-    spots = [read_points(data, f"{side} points") for side, data in zip(SIDES, points, strict=True)]
-    known = None if truth is None else read_truth(truth, "truth file", (len(spots[0]), len(spots[1])))
-    return own_pair((left, right), (spots[0], spots[1]), truth=known, name=name)
+    """The one way from files to a pair: two images, their points and perhaps a truth file.
+
+    A side without a point file gets what the detector finds (`counts` and `slants` as in `Pair.detected`; without a
+    detector, none).
+    Point files count in the pixels of the original image; detected points are already those of the working image.
+    """
+    pictures = as_image(left, "left image"), as_image(right, "right image")
+    found = (NOBODY, NOBODY)
+    if detector is not None and None in points:
+        found = found_in(pictures, detector, counts, slants and points == (None, None))
+    views = []
+    for side, image, spots, detected in zip(SIDES, pictures, points, found, strict=True):
+        given = detected if spots is None else as_points(spots, f"{side} points").scaled(image.scale)
+        views.append(View(image, given))
+    names = [Path(source).name if isinstance(source, str | Path) else "" for source in (left, right)]
+    title = name or (" and ".join(names) if all(names) else "own pair")
+    known = None
+    if truth is not None:
+        shape = len(views[0].points), len(views[1].points)
+        known = read_truth(*_file(truth, "truth file"), shape)
+    return _with_truth(views[0], views[1], known, title)
 
 
-SIDES = ("left", "right")
-Value = int | float | str
+def _with_truth(left: View, right: View, truth: ArrayLike | None, name: str) -> Pair:
+    """Without a truth it is read from the points' labels if both sides have some, else it is unknown."""
+    named = (spots.labels is not None and any(spots.labels) for spots in (left.points, right.points))
+    if truth is None and all(named):
+        truth = truth_by_label(left.points, right.points)
+    return Pair(left, right, None if truth is None else np.asarray(truth), name)
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """One declared choice of a data set, enough to build a control, a command-line option or a sweep from."""
-
-    name: str
-    label: str
-    kind: Literal["int", "float", "choice"]
-    default: Value
-    help: str
-    low: float = -math.inf
-    high: float = math.inf
-    choices: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        self.check(self.default)
-
-    def check(self, value: Any) -> Value:
-        """The value in its own type, or a ValueError that names the parameter, the value and what is right."""
-        if self.kind == "choice":
-            if value not in self.choices:
-                raise ValueError(f"{self.label} is {value!r}; one of {', '.join(self.choices)} is right.")
-            return str(value)
-        whole = self.kind == "int"
-        try:
-            number = operator.index(value) if whole else float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"{self.label} is {value!r}; a {'whole ' * whole}number is right.") from None
-        if not self.low <= number <= self.high:
-            raise ValueError(f"{self.label} is {number}; {self.low:g} to {self.high:g} is right.")
-        return number
+def as_image(source: Source, name: str = "image") -> Image:
+    """An image from a path, a file's bytes or its pixels."""
+    if isinstance(source, Image):
+        return source
+    if isinstance(source, np.ndarray):
+        return from_array(source, max_side=MAX_SIDE)
+    data, title = _file(source, name)
+    return decode(data, max_side=MAX_SIDE, name=title)
 
 
-def seed_parameter(help: str = "Another seed, another order of the right points") -> Parameter:
-    """The parameter that every data set has: with −1 (or None) the right points keep their own order."""
-    what = f"{help}; −1 keeps their own order (anything else that is random is then as with seed 0)."
-    return Parameter("seed", "Seed", "int", 0, what, -1, 2**31 - 1)
+def as_points(source: str | Path | bytes | Keypoints, name: str = "points") -> Keypoints:
+    """Points from a path, a file's bytes, or as they are."""
+    return source if isinstance(source, Keypoints) else read_points(*_file(source, name))
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Where pairs come from: what the user may choose, as data, and one function that makes the pair."""
+def _file(source: str | Path | bytes, name: str) -> tuple[bytes, str]:
+    """The bytes of a file, and what to call it in messages."""
+    return (source, name) if isinstance(source, bytes) else (file_bytes(source), str(source))
 
-    key: str
-    label: str
-    description: str
-    builtin: bool  # True: generated by our own code; False: read from files that may have to be downloaded
-    parameters: tuple[Parameter, ...]
-    make: Callable[..., Pair]  # make(images=..., **values), with every parameter given; the right points unshuffled
-    count: int | None = None  # how many frames, views or pairs there are, where they can be counted
-    unit: str = "pairs"
-    ready: Callable[[], bool] = lambda: True
 
-    def available(self) -> bool:
-        """Whether a pair can be loaded now, without a download."""
-        return self.ready()
-
-    def load(self, *, images: bool = True, **given: Any) -> Pair:
-        """One pair, its right points shuffled by the seed; ``images=False`` gives the points alone, much faster."""
-        known = {parameter.name: parameter for parameter in self.parameters}
-        for name in given.keys() - known.keys():
-            raise ValueError(f"{self.label} has no parameter {name!r}; it has {', '.join(known)}.")
-        if given.get("seed", 0) is None:
-            given["seed"] = -1
-        values = {name: known[name].check(given.get(name, known[name].default)) for name in known}
-        seed = int(values["seed"])
-        values["seed"] = _seed(seed)
-        return self.make(images=images, **values).shuffled(seed)
+def file_bytes(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path} could not be read: {(error.strerror or str(error)).lower()}.") from error

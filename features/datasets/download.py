@@ -1,22 +1,22 @@
 """The files of the real data sets: where they lie, and fetching them when the user asks for it."""
 
-from __future__ import annotations
-
 import csv
-import hashlib
 import os
-import sys
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
-from http.client import HTTPException
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from typing import BinaryIO
 
-Progress = Callable[[int, int, str], None]  # bytes done, bytes in all, the file just finished
+from pooch import HTTPDownloader, file_hash, get_logger, os_cache, retrieve
+from requests.exceptions import HTTPError, RequestException
+
+get_logger().setLevel("WARNING")  # what is fetched is told by the caller's progress
+
+MADE_OF = {"gmbench": ("house", "cars", "motorbikes")}  # sets without files of their own, and whose they use
+
+OnFile = Callable[[int, int, str], None]  # bytes done, bytes in all, the file just finished
 
 
 class MissingData(ValueError):
@@ -38,11 +38,7 @@ class Source:
 
     def matches(self, path: Path) -> bool:
         """Whether this very file is at path."""
-        return (
-            path.is_file()
-            and path.stat().st_size == self.bytes
-            and hashlib.sha256(path.read_bytes()).hexdigest() == self.sha256
-        )
+        return path.is_file() and path.stat().st_size == self.bytes and file_hash(str(path)) == self.sha256
 
 
 @lru_cache(maxsize=1)
@@ -55,7 +51,8 @@ def sources() -> tuple[Source, ...]:
 
 def sources_of(key: str) -> tuple[Source, ...]:
     """The files of one data set."""
-    mine = tuple(source for source in sources() if source.file.startswith(f"{key}/"))
+    folders = tuple(f"{folder}/" for folder in MADE_OF.get(key, (key,)))
+    mine = tuple(source for source in sources() if source.file.startswith(folders))
     if not mine:
         known = sorted({source.file.split("/")[0] for source in sources()})
         raise ValueError(f"{key!r} is not a data set with files to download; those are {', '.join(known)}.")
@@ -64,11 +61,8 @@ def sources_of(key: str) -> tuple[Source, ...]:
 
 def cache_dir() -> Path:
     """The user's cache: where this system keeps such files, unless XDG_CACHE_HOME says otherwise."""
-    if chosen := os.environ.get("XDG_CACHE_HOME"):
-        return Path(chosen) / "adgm"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "adgm"
-    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "adgm"
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    return Path(chosen) / "adgm" if chosen else Path(os_cache("adgm"))
 
 
 def data_dirs() -> list[Path]:
@@ -94,13 +88,13 @@ def available(key: str) -> bool:
     return all(any((folder / source.file).is_file() for folder in folders) for source in sources_of(key))
 
 
-def download(key: str, progress: Progress | None = None) -> Path:
+def download(key: str, progress: OnFile | None = None) -> Path:
     """Fetch a data set into the user's cache and return that folder; files that are already there stay."""
     return fetch(sources_of(key), cache_dir(), progress)
 
 
 def fetch(
-    wanted: Iterable[Source], folder: Path, progress: Progress | None = None, *, timeout: float = 30, workers: int = 8
+    wanted: Iterable[Source], folder: Path, progress: OnFile | None = None, *, timeout: float = 30, workers: int = 8
 ) -> Path:
     """Fetch files into a folder. Each appears whole and checked or not at all, so a second call goes on from there.
 
@@ -123,47 +117,44 @@ def fetch(
 
 
 def _fetch_one(source: Source, folder: Path, timeout: float) -> None:
-    target = folder / source.file
-    if source.matches(target):
-        return
-    data = _read(source, timeout)
+    """Pooch looks whether the very file is there, and moves what came to its place when its sum is the promised one."""
+    retry = "Try again, or put the data sets in a folder of yours and set ADGM_DATA_DIR to it."
+
+    def bounded(url: str, path: str, pooch: object) -> None:
+        with Path(path).open("wb") as part:
+            HTTPDownloader(timeout=timeout)(url, Bounded(part, source), pooch)
+
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
-            half = Path(part.name)
-            try:
-                part.write(data)
-                part.close()
-                half.replace(target)  # atomic: nobody ever sees half a file
-            except OSError:
-                half.unlink(missing_ok=True)
-                raise
+        retrieve(source.url, f"sha256:{source.sha256}", source.file, folder, downloader=bounded)
+    except HTTPError as error:
+        code = getattr(error.response, "status_code", "an error")
+        raise DownloadError(f"The server answered {code} for {source.url}. {retry}") from error
+    except RequestException as error:
+        reason = type(error).__name__
+        raise DownloadError(
+            f"{source.url} could not be reached ({reason}). Is this computer online? {retry}"
+        ) from error
     except OSError as error:
         raise DownloadError(
             f"{source.file} could not be written to {folder} ({error.strerror or error}). Free some space there, "
             "or choose another place with XDG_CACHE_HOME."
         ) from error
+    except ValueError as error:
+        told = str(error) if isinstance(error, DownloadError) else f"{source.url} sent another file than expected; "
+        raise DownloadError(f"{told}it was thrown away. {retry}") from error
 
 
-def _read(source: Source, timeout: float) -> bytes:
-    """The bytes behind the address, if they are the ones that the registry promises."""
-    retry = "Try again, or put the data sets in a folder of yours and set ADGM_DATA_DIR to it."
-    try:
-        with urllib.request.urlopen(source.url, timeout=timeout) as answer:
-            data: bytes = answer.read(source.bytes + 1)  # a wrong server cannot fill the memory
-    except urllib.error.HTTPError as error:
-        raise DownloadError(f"The server answered {error.code} ({error.reason}) for {source.url}. {retry}") from error
-    except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        raise DownloadError(
-            f"{source.url} could not be reached ({reason}). Is this computer online? {retry}"
-        ) from error
-    if len(data) != source.bytes:
-        came = f"only {len(data)}" if len(data) < source.bytes else f"more than {source.bytes}"
-        raise DownloadError(f"{source.url} sent {came} of {source.bytes} bytes. {retry}")
-    if (found := hashlib.sha256(data).hexdigest()) != source.sha256:
-        raise DownloadError(
-            f"{source.url} sent another file than expected (SHA-256 {found[:12]}… instead of "
-            f"{source.sha256[:12]}…); it was thrown away. {retry}"
-        )
-    return data
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """A file that takes no more than was promised: a wrong server cannot fill the disk."""
+
+    file: BinaryIO
+    source: Source
+
+    def write(self, chunk: bytes) -> None:
+        self.file.write(chunk)
+        if self.file.tell() > self.source.bytes:
+            raise DownloadError(f"{self.source.url} sent more than the {self.source.bytes} bytes expected; ")
+
+    def flush(self) -> None:
+        self.file.flush()

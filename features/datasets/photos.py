@@ -1,39 +1,44 @@
 """Cars and Motorbikes: pairs of different vehicles in photographs, contour points with hand-marked partners."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.io import loadmat
 
+from features.datasets.base import Dataset
 from features.datasets.download import available, find
 from features.images import Image, from_array
-from features.pairs import Dataset, Pair, Parameter, View, seed_parameter
-from features.pointfiles import contour_features
+from features.matlab import read_matlab
+from features.npz import Arrays
+from features.pairs import Pair, View
+from features.parameters import Parameter, seed_parameter
+from features.point_files import contour_features
 
 PAIRS = {"cars": 30, "motorbikes": 20}
 LABELS = {"cars": "Cars", "motorbikes": "Motorbikes"}
 MOST_OUTLIERS = {"cars": (143, 171), "motorbikes": (161, 193)}  # left and right, in the richest pair of the set
 
 
-def _read(path: Path, *names: str) -> dict[str, Any]:
+def _read(path: Path, *names: str) -> Arrays:
     try:
-        content: dict[str, Any] = loadmat(path, variable_names=names)
-    except Exception as error:  # SciPy raises whatever the broken bytes lead it to
-        raise ValueError(f"{path.name} is not a readable MATLAB file ({error}).") from error
+        content = read_matlab(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
     if lacking := [name for name in names if name not in content]:
         raise ValueError(f"{path.name} lacks {', '.join(lacking)}; it is not a file of Cars or Motorbikes.")
     return content
 
 
+def contours(key: str, number: int) -> Arrays:
+    """The points of a pair as they are stored: features1, features2 and gTruth."""
+    return _read(find(f"{key}/pair_{number}.mat"), "features1", "features2", "gTruth")
+
+
 @lru_cache(maxsize=sum(PAIRS.values()))
 def everything(key: str, number: int) -> Pair:
     """All points of a pair, without images: first the inliers, one to one, then the outliers of both sides."""
-    path = find(f"{key}/pair_{number}.mat")
-    content = _read(path, "features1", "features2", "gTruth")
+    content = contours(key, number)
     left, right = (contour_features(content[name]) for name in ("features1", "features2"))
     inliers = content["gTruth"].astype(np.int64).ravel() - 1
     truth = np.concatenate([inliers, np.full(len(left) - len(inliers), -1)])
@@ -53,7 +58,7 @@ def load(key: str, *, images: bool, number: int, outliers: int, left_outliers: i
     if not images:
         return pair
     left, right = photographs(key, number)
-    return Pair(View(left, pair.left.points), View(right, pair.right.points), pair.truth, pair.name)
+    return replace(pair, left=View(left, pair.left.points), right=View(right, pair.right.points))
 
 
 def dataset(key: str, description: str) -> Dataset:
@@ -73,7 +78,7 @@ def dataset(key: str, description: str) -> Dataset:
         make=partial(load, key),
         count=PAIRS[key],
         unit="pairs",
-        ready=partial(available, key),
+        available=partial(available, key),
     )
 
 

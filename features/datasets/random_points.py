@@ -8,9 +8,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from features.datasets.base import Dataset
 from features.images import Image, from_array
 from features.keypoints import Keypoints
-from features.pairs import Dataset, Pair, Parameter, View, seed_parameter
+from features.pairs import Pair, View
+from features.parameters import Parameter, seed_parameter
 
 SIDE = 480  # pixels; the left points are uniform in a square of this side, less a margin
 MARGIN = 36

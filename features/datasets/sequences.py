@@ -6,10 +6,12 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from features.datasets.base import Dataset
 from features.datasets.download import available, find
 from features.images import Image, decode
 from features.keypoints import Keypoints
-from features.pairs import Dataset, Pair, Parameter, View, seed_parameter
+from features.pairs import Pair, View
+from features.parameters import Parameter, seed_parameter
 
 POINTS = 30
 FRAMES = {"house": 111, "hotel": 101}
@@ -25,7 +27,7 @@ def frame_points(key: str, frame: int) -> Keypoints:
     except ValueError as error:
         raise ValueError(f"{path.name} is not a table of points: {error}.") from None
     if xy.shape != (POINTS, 2):
-        raise ValueError(f"{path.name} holds a table of shape {xy.shape}; {POINTS} lines 'x y' are right.")
+        raise ValueError(f"{path.name} holds a table of shape {xy.shape}; expected {POINTS} lines 'x y'.")
     xy.setflags(write=False)  # shared by every pair with this frame
     return Keypoints(xy=xy, angle=None, size=None, strength=None, labels=None)
 
@@ -60,7 +62,7 @@ def dataset(key: str, description: str, apart: int) -> Dataset:
         make=partial(load, key),
         count=FRAMES[key],
         unit="frames",
-        ready=partial(available, key),
+        available=partial(available, key),
     )
 
 

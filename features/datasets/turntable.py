@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
+from features.datasets.base import Dataset
 from features.datasets.render import (
     DIM,
     GAMMA,
@@ -35,7 +36,8 @@ from features.datasets.render import (
 )
 from features.images import Image, from_array
 from features.keypoints import Keypoints
-from features.pairs import Dataset, Pair, Parameter, View, seed_parameter
+from features.pairs import Pair, View
+from features.parameters import Parameter, seed_parameter
 
 VIEWS = 91  # one per degree: view v looks from v − 45 degrees right of the front
 FRAME = (640, 480)

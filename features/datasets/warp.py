@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from scipy.interpolate import RBFInterpolator
 from scipy.spatial import cKDTree
 
+from features.datasets.base import Dataset
 from features.images import Image, decode, from_array
 from features.keypoints import DETECTORS, detect, spread
-from features.pairs import Dataset, Pair, Parameter, View, seed_parameter
+from features.pairs import Pair, View
+from features.parameters import Parameter, seed_parameter
 
 Points = NDArray[np.float64]  # (n, 2)
 Map = Callable[[Points], Points]
@@ -81,6 +83,14 @@ def back_map(kind: str, strength: float, seed: int) -> Map:
     return MAPS[kind](np.random.default_rng([seed, 5]), strength)
 
 
+def forward_map(kind: str, strength: float, seed: int) -> Points | None:
+    """The homography from the photograph to its copy; None if the map is none."""
+    if kind == "thin plate":
+        return None
+    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)]) * (np.array(SIZE) - 1.0)
+    return np.asarray(cv2.findHomography(back_map(kind, strength, seed)(corners), corners)[0], np.float64)
+
+
 @lru_cache(maxsize=16)
 def warped(kind: str, strength: float, noise: float, seed: int) -> Image:
     """The photograph seen through the map, with grey-level noise."""
@@ -106,12 +116,13 @@ def partners(left: Points, back: Points, tolerance: float) -> NDArray[np.int64]:
 def detected(map: str, strength: float, noise: float, seed: int, detector: str, tolerance: float) -> Pair:
     """All that a detector finds in the photograph and, off its edges, in the copy; the truth follows from the map."""
     left, right = photograph(), warped(map, strength, noise, seed)
-    found = [detect(image, detector, POOL) for image in (left, right)]
+    found = [detect(image, detector, POOL, even=True) for image in (left, right)]
     back = back_map(map, strength, seed)(found[1].xy)
     inside = np.flatnonzero(((back > EDGE) & (back < np.array(SIZE) - 1 - EDGE)).all(axis=1))
     truth = partners(found[0].xy, back[inside], tolerance)
     name = f"Warped photo, {map} {seed}"
-    return Pair(View(None, found[0]), View(None, found[1].take(inside)), truth, name)
+    known = forward_map(map, strength, seed)
+    return Pair(View(None, found[0]), View(None, found[1].take(inside)), truth, name, known, tolerance)
 
 
 def apart(candidates: Points, near: Points, tolerance: float, count: int) -> NDArray[np.int64]:

@@ -4,12 +4,23 @@
 own_model(function)`.
 """
 
-from features.models.base import Model, Parameter
+from features.models.base import Model
 from features.models.combined import COMBINED
+from features.models.given import GIVEN
 from features.models.own import own_model
 from features.models.pairwise import A, B, C
+from features.models.photo import PHOTO
 from features.models.sampled import AFFINE, THIRD
 
-MODELS: dict[str, Model] = {"A": A, "B": B, "C": C, "third": THIRD, "affine": AFFINE, "combined": COMBINED}
+MODELS: dict[str, Model] = {
+    "A": A,
+    "B": B,
+    "C": C,
+    "third": THIRD,
+    "affine": AFFINE,
+    "combined": COMBINED,
+    "photo": PHOTO,
+    "given": GIVEN,
+}
 
-__all__ = ["MODELS", "Model", "Parameter", "own_model"]
+__all__ = ["MODELS", "Model", "own_model"]

@@ -11,22 +11,11 @@ from numpy.typing import NDArray
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.problem import Constraint
-from features import pairs
-from features.pairs import Pair, Value
+from features.pairs import Pair
+from features.parameters import Parameter, Value
 
 Potential = Dense | Sparse | Formula
 Sense = Literal["cost", "similarity"]
-
-
-@dataclass(frozen=True)
-class Parameter(pairs.Parameter):
-    """A declared number or choice of a model: what a control, a command line or a sweep needs to know about
-    it."""
-
-    symbol: str = ""  # LaTeX, as in the formula
-    unit: str = ""  # "px²", "px", …; empty for a pure number
-    step: float | None = None  # of a control
-    paper: Value | None = None  # the paper's value; None where it gives none
 
 
 def number(
@@ -69,7 +58,10 @@ class Model:
     use: str  # when to use it, one sentence
     terms: Callable[..., Sequence[Potential] | Problem]
     parameters: tuple[Parameter, ...] = ()
+    complete: bool = True  # pairwise costs join all pairs of points, and may fill the memory
     optional: bool = False  # points may stay unmatched unless the caller asks otherwise
+    photographs: bool = False  # its matches are checked by a map unless the caller asks otherwise
+    given: bool = False  # it is about the problem that comes with a pair, and takes no other pair
 
     def __post_init__(self) -> None:
         if self.sense not in ("cost", "similarity"):
@@ -101,9 +93,8 @@ class Model:
         matched to exactly one, and the larger side takes at most one each (both exactly one if equally many).
         A model with a cost for unmatched points (`optional`) lets both sides take at most one instead.
         """
-        if min(pair.shape) == 0:
-            n1, n2 = pair.shape
-            raise ValueError(f"{pair.name} has {n1} left and {n2} right points; at least one of each is needed")
+        if pair.lack:
+            raise ValueError(pair.lack)
         terms = self.terms(pair, **self.values(**given))
         if isinstance(terms, Problem):
             asked: dict[str, Any] = {"rows": rows, "cols": cols, "candidates": candidates}

@@ -21,9 +21,8 @@ TRIANGLES = tuple(key for key, kind in GRAPHS.items() if kind.order == 3)
 
 
 def neighbour_cost(a: Floats, b: Floats, *, eta: float, weight: float) -> Floats:
-    """Model C's cost where either edge belongs to its graph, 0 elsewhere (either: see model A)."""
-    either: Floats = np.where((a[..., 3] > 0) | (b[..., 3] > 0), weight * linear_cost(a, b, eta=eta), 0.0)
-    return either
+    """Model C's cost, weighted."""
+    return weight * linear_cost(a, b, eta=eta)
 
 
 def terms(
@@ -55,11 +54,13 @@ def terms(
 
 
 def _edges(pair: Pair, weight: float, graph: str, eta: float) -> Formula:
+    """Where either edge belongs to its graph (either: see model A)."""
     points = [view.points.xy for view in (pair.left, pair.right)]
-    near = [GRAPHS[graph].build(xy).adjacency() for xy in points]
-    left, right = (np.dstack([edge_vectors(xy), links]) for xy, links in zip(points, near, strict=True))
-    degree = min(links.sum() / len(links) for links in near) or 1.0
-    return Formula(left, right, partial(neighbour_cost, eta=eta, weight=weight / degree))
+    graphs = [GRAPHS[graph].build(xy) for xy in points]
+    degree = min(2 * len(one) / one.size for one in graphs) or 1.0
+    left, right = (edge_vectors(xy) for xy in points)
+    cost = partial(neighbour_cost, eta=eta, weight=weight / degree)
+    return Formula(left, right, cost, left_edges=graphs[0].edges, right_edges=graphs[1].edges, where="either")
 
 
 def _triangles(pair: Pair, weight: float, triangles: str, neighbours: int, seed: int) -> Sparse:

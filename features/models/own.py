@@ -6,7 +6,8 @@ from math import inf
 
 from adgm import Problem
 from features.models.base import Model, Sense, number
-from features.pairs import Pair, Value
+from features.pairs import Pair
+from features.parameters import Value
 
 
 def own_model(

@@ -44,24 +44,21 @@ def cos_angle(a: Floats, b: Floats) -> Floats:
 
 
 def exponential_cost(a: Floats, b: Floats, *, eta: float, sigma_l: float, sigma_a: float) -> Floats:
-    """Equation (pairwise-tkr) where either edge belongs to its Delaunay graph, 0 elsewhere.
-
-    Either, not both: an edge laid on a non-edge must cost something, or torn matchings come for free.
-    """
-    either = (a[..., 3] > 0) | (b[..., 3] > 0)
-    delta, alpha = length_change(a, b)[either], np.arccos(cos_angle(a, b)[either])
-    cost = np.zeros(either.shape)
-    cost[either] = eta * np.exp((delta / sigma_l) ** 2) + (1 - eta) * np.exp((alpha / sigma_a) ** 2) - 1
+    """Equation (35) pairwise-tkr."""
+    delta, alpha = length_change(a, b), np.arccos(cos_angle(a, b))
+    cost: Floats = eta * np.exp((delta / sigma_l) ** 2) + (1 - eta) * np.exp((alpha / sigma_a) ** 2) - 1
     return cost
 
 
 def terms_a(pair: Pair, *, eta: float, sigma_l: float, sigma_a: float, weight: float) -> list[Potential]:
-    left, right = (
-        np.concatenate([edge_vectors(xy), GRAPHS["delaunay"].build(xy).adjacency()[..., None]], axis=2)
-        for xy in (pair.left.points.xy, pair.right.points.xy)
-    )
+    """Either edge must be a Delaunay edge, not both: an edge laid on a non-edge must cost something, or torn matchings
+    come for free."""
+    points = pair.left.points.xy, pair.right.points.xy
+    left, right = (edge_vectors(xy) for xy in points)
+    left_edges, right_edges = (GRAPHS["delaunay"].build(xy).edges for xy in points)
     cost = partial(exponential_cost, eta=eta, sigma_l=sigma_l, sigma_a=sigma_a)
-    return [Dense(weight * shape_context_cost(pair.left, pair.right)), Formula(left, right, cost)]
+    edges = Formula(left, right, cost, left_edges=left_edges, right_edges=right_edges, where="either")
+    return [Dense(weight * shape_context_cost(pair.left, pair.right)), edges]
 
 
 # The paper does not give its constants. These were chosen on a fifth of all House and Hotel pairs (1221 and 1010, the
@@ -75,6 +72,7 @@ A = Model(
     sense="cost",
     use="Two views of one scene with all points in both, little rotation: shape contexts and Delaunay neighbours.",
     terms=terms_a,
+    complete=False,
     parameters=(
         number("eta", r"\eta", 0.5, (0, 1), 0.05, "Length against direction: 1 looks at lengths only"),
         number("sigma_l", r"\sigma_l", 0.5, (0.2, 5), 0.1, "Tolerated change of length, as a share"),
@@ -88,7 +86,7 @@ A = Model(
 
 
 def distance_similarity(a: Floats, b: Floats, *, sigma2: float) -> Floats:
-    """−exp(−(d1 − d2)² / σ²). The paper prints no square, but its numbers only come out with it."""
+    """Equation (37): −exp(−(d1 − d2)² / σ²). The paper prints no square, but its numbers only come out with it."""
     cost: Floats = -np.exp(-((a[..., 0] - b[..., 0]) ** 2) / sigma2)
     return cost
 
@@ -108,18 +106,25 @@ B = Model(
     terms=terms_b,
     parameters=(
         number(
-            "sigma2", r"\sigma^2", 2500.0, (1, 1e6), 100.0, "Tolerated squared difference of two distances",
-            label="Sigma squared", unit="px²", paper=2500.0,
+            "sigma2",
+            r"\sigma^2",
+            2500.0,
+            (1, 1e6),
+            100.0,
+            "Tolerated squared difference of two distances",
+            label="Sigma squared",
+            unit="px²",
+            paper=2500.0,
         ),
     ),
-)  # fmt: skip
+)
 
 
 # ---- C -----------------------------------------------------------------------------------------------------
 
 
 def linear_cost(a: Floats, b: Floats, *, eta: float) -> Floats:
-    """η δ + (1 − η) (1 − cos α) / 2, in [0, 1]."""
+    """Equation (39) pairwise-model3: η δ + (1 − η) (1 − cos α) / 2, in [0, 1]."""
     return eta * length_change(a, b) + (1 - eta) * (1 - cos_angle(a, b)) / 2
 
 

@@ -14,8 +14,9 @@ from scipy.spatial import cKDTree
 
 from adgm import Sparse
 from features.graphs import all_tuples, as_points, draw_tuples
-from features.models.base import Model, Parameter, Potential, choice, number
+from features.models.base import Model, Potential, choice, number
 from features.pairs import Pair
+from features.parameters import Parameter
 
 Floats = NDArray[np.float64]
 Tuples = NDArray[np.int64]

@@ -1,24 +1,37 @@
 """What there is to choose from, as text for a terminal: data sets, models and methods, and a download's progress."""
 
+import argparse
 import inspect
 import math
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from adgm import METHODS
+from features.cli.base import listed, width
 from features.datasets import DATASETS
 from features.datasets.download import download, sources_of
 from features.models import MODELS
-from features.models import Parameter as ModelParameter
-from features.pairs import Parameter
-from features.setup import method_options
+from features.parameters import Parameter
+from features.recipe import method_options
 
 
-def width() -> int:
-    return min(max(shutil.get_terminal_size((100, 24)).columns, 60), 110)
+def add(commands: Any) -> None:
+    for name, about, show in (
+        ("datasets", "What pairs there are; with a KEY the parameters of one data set.", datasets),
+        ("models", "What a matching costs; with a KEY the formula and the parameters of one model.", models),
+        ("methods", "Who minimises the cost; with a KEY the options of one method.", methods),
+    ):
+        command = commands.add_parser(name, description=about)
+        command.add_argument("key", nargs="?", metavar="KEY", help="show one of them in full")
+        command.set_defaults(run=run, show=show, download=None)
+        if name == "datasets":
+            command.add_argument("--download", nargs="+", metavar="KEY", help="fetch these data sets; 'all' for all")
+
+
+def run(asked: argparse.Namespace) -> None:
+    print(fetch(asked.download) if asked.download else asked.show(asked.key))
 
 
 def entries(items: Iterable[tuple[str, str, str]]) -> str:
@@ -36,7 +49,7 @@ def parameters(given: Sequence[Parameter]) -> str:
         return "  (none)"
     lines = []
     for one in given:
-        unit = f" {one.unit}" if isinstance(one, ModelParameter) and one.unit else ""
+        unit = f" {one.unit}" if one.unit else ""
         if one.kind == "choice":
             allowed = "one of " + ", ".join(one.choices)
         elif math.isinf(one.low) and math.isinf(one.high):
@@ -49,17 +62,10 @@ def parameters(given: Sequence[Parameter]) -> str:
     return "\n".join(lines)
 
 
-def chosen(key: str, known: Iterable[str], what: str) -> str:
-    known = list(known)
-    if key not in known:
-        raise ValueError(f"There is no {what} {key!r}; choose one of {', '.join(known)}.")
-    return key
-
-
 def datasets(key: str | None) -> str:
     """All data sets, or one with its parameters."""
     if key is not None:
-        one = DATASETS[chosen(key, DATASETS, "data set")]
+        one = DATASETS[listed(key, DATASETS, "data set")]
         return f"{one.label}: {one.description}\n\nParameters (--set name=value):\n{parameters(one.parameters)}"
     items = []
     for name, one in DATASETS.items():
@@ -77,7 +83,7 @@ def datasets(key: str | None) -> str:
 def models(key: str | None) -> str:
     """All models, or one with its formula and parameters."""
     if key is not None:
-        one = MODELS[chosen(key, MODELS, "model")]
+        one = MODELS[listed(key, MODELS, "model")]
         formula = textwrap.indent(one.formula, "  ")
         return (
             f"{one.label} ({_orders(one.orders)}, {one.sense})\n{one.use}\n\nFormula (LaTeX):\n{formula}\n\n"
@@ -90,7 +96,7 @@ def models(key: str | None) -> str:
 def methods(key: str | None) -> str:
     """All methods, or one with its options."""
     if key is not None:
-        one = METHODS[chosen(key, METHODS, "method")]
+        one = METHODS[listed(key, METHODS, "method")]
         about = inspect.getdoc(type(one.make())) or ""
         options = "\n".join(f"  {name}={value}" for name, value in method_options(key).items()) or "  (none)"
         return f"{one.label} [{one.cite}]\n\n{about}\n\nOptions (--option name=value):\n{options}"
@@ -134,7 +140,7 @@ class Bar:
 def fetch(keys: Sequence[str]) -> str:
     """Download data sets (or all of them), with progress; returns what to tell at the end."""
     real = [key for key, one in DATASETS.items() if not one.builtin]
-    wanted = real if "all" in keys else [chosen(key, DATASETS, "data set") for key in keys]
+    wanted = real if "all" in keys else [listed(key, DATASETS, "data set") for key in keys]
     told = []
     for key in wanted:
         if DATASETS[key].builtin:

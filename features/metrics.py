@@ -1,20 +1,23 @@
-"""What a matching is worth: its metrics, the energy of the truth beside its own, and the verdict in words.
+"""What a matching is worth: right and wrong, its metrics, the energy of the truth beside its own, the verdict in words.
 
+`kinds` is the one place that calls a match right, wrong or without partner: pictures, tables and exports ask it.
 Energies are costs and are minimised; the one place where a number for people is made from an energy is `score`.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adgm import ANY, EXACTLY_ONE, Problem, State, terms
+from adgm.affinity import affinity
 from adgm.rounding import Assignment, best_rounding, hungarian
 from features.models.base import Sense
 from features.pairs import Pair
 
 Verdict = Literal["optimiser stuck", "model prefers this", "both agree"]
+Kind = Literal["correct", "wrong", "stray", "missed"]  # stray: matched, but has no partner; missed: the opposite
 
 WORD: dict[Sense, str] = {"similarity": "score", "cost": "cost"}
 BETTER: dict[Sense, str] = {"similarity": "higher is better", "cost": "lower is better"}
@@ -34,6 +37,32 @@ def ratio(energy: float, reference: float) -> float:
     if energy * reference <= 0:
         return float("nan")
     return energy / reference if energy < 0 else reference / energy
+
+
+def kinds(pair: Pair, pairs: ArrayLike) -> list[Kind]:
+    """What each matched pair (k × 2) is: "correct", "wrong", or "stray" if its left point has no partner.
+
+    By numbered truth a match is right if it is the numbered one; by a map, if it lies within the tolerance (`Pair`).
+    """
+    found = np.asarray(pairs, np.int64).reshape(-1, 2)
+    named = np.where(pair.correct(found), "correct", np.where(pair.has_partner[found[:, 0]], "wrong", "stray"))
+    return cast(list[Kind], named.tolist())
+
+
+def missed(pair: Pair, pairs: ArrayLike) -> NDArray[np.int64]:
+    """The true pairs (m × 2) of left points that have a partner and are matched to nobody."""
+    found = np.asarray(pairs, np.int64).reshape(-1, 2)
+    partners = np.full(pair.shape[0], -1) if pair.partners is None else pair.partners
+    alone = np.setdiff1d(np.flatnonzero(partners >= 0), found[:, 0])
+    return np.stack([alone, partners[alone]], axis=1).astype(np.int64)
+
+
+def kinds_of(pair: Pair, pairs: ArrayLike) -> dict[Kind, NDArray[np.int64]]:
+    """The matched pairs (k × 2) by kind, and the missed ones."""
+    found = np.asarray(pairs, np.int64).reshape(-1, 2)
+    named = np.array(kinds(pair, found), np.str_)
+    told: tuple[Kind, ...] = ("correct", "wrong", "stray")
+    return {kind: found[named == kind] for kind in told} | {"missed": missed(pair, found)}
 
 
 def matched_pairs(problem: Problem, assignment: ArrayLike) -> NDArray[np.int64]:
@@ -101,11 +130,17 @@ class Metrics:
     possible: int | None = None  # left points that have a true partner
     truth_energy: float | None = None
     added: int = 0  # matches beyond the true ones that the problem demands of the truth
+    tolerance: float | None = None  # pixels, where right and wrong come from a map
 
     @property
     def accuracy(self) -> float | None:
-        """The share of the left points with a true partner that are matched to it."""
+        """The share of the left points with a true partner that are matched to it: the recall of what can be found."""
         return None if not self.possible or self.correct is None else self.correct / self.possible
+
+    @property
+    def precision(self) -> float | None:
+        """The share of the matches that are right."""
+        return None if not self.matched or self.correct is None else self.correct / self.matched
 
     @property
     def score(self) -> float:
@@ -157,6 +192,8 @@ class Metrics:
         if self.possible is not None:
             share = "no point has a partner" if self.accuracy is None else f"{self.accuracy:.1%}"
             lines.append(f"correct    {self.correct} of {self.possible} ({share})")
+        if self.tolerance is not None and self.precision is not None:
+            lines.append(f"precision  {self.precision:.1%} of the matches lie within {self.tolerance:g} px of the map")
         lines.append(f"{WORD[self.sense]:<10} {number(self.score)} ({BETTER[self.sense]})")
         if self.verdict is not None:
             lines.append(f"verdict    {self.explanation}")
@@ -171,6 +208,7 @@ class Metrics:
             "correct": self.correct,
             "possible": self.possible,
             "accuracy": self.accuracy,
+            "precision": self.precision,
             "energy": self.energy,
             "sense": self.sense,
             "score": self.score,
@@ -190,15 +228,40 @@ def measure(pair: Pair, problem: Problem, assignment: ArrayLike, sense: Sense) -
     """The metrics of an assignment over the problem's variables, such as `Result.assignment`."""
     found = matched_pairs(problem, assignment)
     energy = problem.energy(np.asarray(assignment, dtype=float))
-    if pair.truth is None:
+    if pair.partners is None:
         return Metrics(pair.shape, len(found), energy, sense)
-    correct = int((pair.truth[found[:, 0]] == found[:, 1]).sum())
-    possible = int(pair.has_partner.sum())
-    true = true_assignment(problem, pair.truth)
-    truth_energy, added = problem.energy(true.astype(float)), max(int(true.sum()) - possible, 0)
+    correct = kinds(pair, found).count("correct")
+    possible, numbered = int(pair.has_partner.sum()), int((pair.partners >= 0).sum())
+    true = true_assignment(problem, pair.partners)
+    truth_energy, added = problem.energy(true.astype(float)), max(int(true.sum()) - numbered, 0)
     if added and correct == possible:  # the matching holds the whole truth: it is a completion too
         truth_energy = min(truth_energy, energy)
-    return Metrics(pair.shape, len(found), energy, sense, correct, possible, truth_energy, added)
+    tolerance = pair.tolerance if pair.truth is None else None
+    return Metrics(pair.shape, len(found), energy, sense, correct, possible, truth_energy, added, tolerance)
+
+
+def objectives(problem: Problem, metrics: Metrics) -> tuple[float | None, float | None]:
+    """The paper's objective, which is maximised, of the matching and of the truth; None where there is none.
+
+    Similarities count as they are. Costs of order d become (largest cost of that order) − cost over all ordered tuples
+    of different matches, as `adgm.affinity` has them; beyond order 2 that is no rule of the paper's.
+    """
+    orders = {potential.order(problem.shape) for potential in problem.potentials}
+    if metrics.sense == "similarity":
+        ceilings = {}
+    elif orders == {2}:
+        ceilings = {2: problem.scale}
+    elif max(orders, default=3) <= 2:
+        ceilings = affinity(problem).ceilings
+    else:
+        return None, None
+
+    def objective(energy: float | None, matched: int) -> float | None:
+        tuples = {1: matched, 2: matched * (matched - 1)}
+        return None if energy is None else sum(top * tuples[d] for d, top in ceilings.items()) - energy
+
+    true = (metrics.possible or 0) + metrics.added
+    return objective(metrics.energy, metrics.matched), objective(metrics.truth_energy, true)
 
 
 class RoundedCurve:

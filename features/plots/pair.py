@@ -1,10 +1,8 @@
 """Two views on one pair of matplotlib axes: images, points, graph edges and matches.
 
-Colours are those of Okabe and Ito, which people with any colour vision tell apart; what they say is also said by the
-kind of line or marker. Lines lie on a white halo, so that they stay visible on any image.
+Lines lie on a white halo, so that they stay visible on any image.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,47 +13,14 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from features.graphs import GRAPHS
+from features.metrics import kinds_of
 from features.pairs import Pair, View
+from features.plots.theme import BLUE, INK, KINDS, PAPER, RAMP
 
 Floats = NDArray[np.float64]
 
-GREEN, VERMILION, BLUE, SKY, PURPLE, ORANGE = "#009E73", "#D55E00", "#0072B2", "#56B4E9", "#CC79A7", "#E69F00"
-INK, FAINT, PAPER = "#1b1f24", "#6b7178", "#f3f4f6"
 HALO = 1.6  # points that the white halo is wider than its line
 GAP = 0.02  # between the two views, as a share of their width
-COLOURS = "viridis"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """How a match is drawn, and what that means."""
-
-    colour: str
-    dashes: Any
-    meaning: str
-
-
-KINDS = {
-    "correct": Kind(GREEN, "solid", "correct"),
-    "wrong": Kind(VERMILION, (0, (4, 1.6)), "wrong"),
-    "stray": Kind(PURPLE, (0, (5, 1.4, 1, 1.4)), "has no partner"),
-    "missed": Kind(BLUE, (0, (1, 1.4)), "missed"),
-}
-
-
-def kinds_of(pair: Pair, pairs: ArrayLike) -> dict[str, NDArray[np.int64]]:
-    """The matched pairs (k × 2) by kind, and the missed ones; needs the truth."""
-    found = np.asarray(pairs, np.int64).reshape(-1, 2)
-    if pair.truth is None:
-        raise ValueError(f"The truth of {pair.name} is unknown, so its matches are neither right nor wrong.")
-    true = pair.truth[found[:, 0]]
-    alone = np.setdiff1d(np.flatnonzero(pair.has_partner), found[:, 0])
-    return {
-        "correct": found[true == found[:, 1]],
-        "wrong": found[(true >= 0) & (true != found[:, 1])],
-        "stray": found[true < 0],
-        "missed": np.stack([alone, pair.truth[alone]], axis=1),
-    }
 
 
 # ---- two views on one pair of axes -------------------------------------------------------------------------------
@@ -137,7 +102,7 @@ def _edges(axes: Axes, stage: Stage, graph: str) -> None:
 def _points(axes: Axes, stage: Stage, pair: Pair, size: float) -> bool:
     """Discs for points that have a partner or may have one, hollow diamonds for those that have none."""
     lonely = False
-    outliers = (np.empty(0, int), np.empty(0, int)) if pair.truth is None else pair.outliers()
+    outliers = (np.empty(0, int), np.empty(0, int)) if not pair.judged else pair.outliers()
     for side, view in enumerate(stage.views):
         xy = stage.at(side, view.points.xy)
         alone = np.zeros(len(xy), bool)
@@ -166,12 +131,12 @@ def draw(
     if strength is not None:
         given = np.asarray(strength, float)
         if given.shape != (len(found),):
-            raise ValueError(f"There are {len(found)} matches and strengths of shape {given.shape}; one each is right.")
+            raise ValueError(f"There are {len(found)} matches and strengths of shape {given.shape}; expected one each.")
         low, high = (given.min(), given.max()) if len(given) else (0.0, 1.0)
         width = base * (0.6 + 0.9 * ((given - low) / (high - low) if high > low else np.ones(len(given)) / 2))
     handles: list[Line2D] = []
     coloured = None
-    if pair.truth is None:
+    if not pair.judged:
         coloured = _coloured(axes, stage.segments(found), width, strength)
         if pairs is not None:
             how = "" if coloured is None else ": the wider and brighter, the stronger"
@@ -190,7 +155,7 @@ def draw(
     if _points(axes, stage, pair, size):
         look: dict[str, Any] = {"marker": "D", "ls": "", "mfc": "white", "mec": INK, "ms": 5}
         handles.append(Line2D([], [], label="point without a partner", **look))
-    if strength is not None and pair.truth is not None and len(found):
+    if strength is not None and pair.judged and len(found):
         handles.append(Line2D([], [], ls="", label="wider: stronger"))
     return stage, handles, coloured
 
@@ -207,7 +172,7 @@ def _coloured(axes: Axes, segments: Floats, width: Floats, strength: ArrayLike |
         list(segments[order]), linewidths=width[order] + 0.3 + HALO, colors="white", alpha=0.75, zorder=2
     )
     lines = LineCollection(
-        list(segments[order]), array=values[order], cmap=COLOURS, norm=norm, linewidths=width[order] + 0.3, zorder=2.5
+        list(segments[order]), array=values[order], cmap=RAMP, norm=norm, linewidths=width[order] + 0.3, zorder=2.5
     )
     axes.add_collection(under, autolim=False)
     axes.add_collection(lines, autolim=False)

@@ -15,10 +15,11 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from features.graphs import GRAPHS
+from features.metrics import BETTER, WORD, score
 from features.models.base import Sense
 from features.pairs import Pair
-from features.score import BETTER, WORD, score
-from features.stage import BLUE, FAINT, GREEN, INK, ORANGE, SKY, VERMILION, Floats, Stage, draw, kinds_of
+from features.plots.pair import Floats, Stage, draw
+from features.plots.theme import BLUE, FAINT, GREEN, INK, ORANGE, SKY, VERMILION
 
 WIDTH = 10.0  # inches, of one pair
 TITLE, CAPTION, LEGEND = 0.30, 0.24, 0.34  # inches
@@ -29,8 +30,6 @@ METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-
-__all__ = ["assignment", "curves", "grid", "kinds_of", "matches", "save"]
 
 
 # ---- the figures -------------------------------------------------------------------------------------------------
@@ -50,7 +49,7 @@ def matches(
     `strength` (one number per match, larger is better) makes lines wider, and colours them where there is no truth.
     """
     probe = Stage(pair)
-    bar = 0.85 if pair.truth is None and strength is not None else 0.0
+    bar = 0.85 if not pair.judged and strength is not None else 0.0
     width = WIDTH * min(1.0, 1.6 * probe.size[0] / probe.size[1])
     inner = width * probe.size[1] / probe.size[0]
     figure = Figure(figsize=(width + bar, inner), dpi=150, facecolor="white")
@@ -87,7 +86,7 @@ def grid(
     """
     probe = Stage(pair)
     n1, n2 = pair.shape
-    alone = "" if pair.truth is None else f" ({sum(map(len, pair.outliers()))} without a partner)"
+    alone = "" if not pair.judged else f" ({sum(map(len, pair.outliers()))} without a partner)"
     cells: list[tuple[str, str, ArrayLike | None]] = [("", f"{n1} against {n2} points{alone}", None)]
     cells += [(method, caption, pairs) for method, (caption, pairs) in matchings.items()]
     columns = columns or (1 if len(cells) == 1 else 2 if len(cells) <= 6 else 3 if len(cells) <= 15 else 4)

@@ -1,73 +1,75 @@
-"""Point files and truth files: CSV, JSON, NPZ, MATLAB v5 and plain text, in and out.
+"""Point files and truth files: CSV, JSON, NPZ, MATLAB v5 and plain text in, CSV out.
 
-The first bytes tell what a file is, its name is a title for messages. Nothing opens a path or a pickle.
+The first bytes tell what a file is, its name is a title for messages. Nothing opens a path or a pickle, and everything
+that could be large is counted before it is parsed.
 """
 
 import csv
 import io
 import json
 import math
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from reprlib import repr as brief  # bounded in length and depth, whatever a file holds
 from typing import Any
 
 import numpy as np
-import scipy.io
 from numpy.typing import NDArray
 
+from features import npz
 from features.images import shown
 from features.keypoints import Keypoints
+from features.matlab import BYTE_ORDER, MAX_UNPACKED, read_matlab
+from features.npz import Arrays
 
 MAX_BYTES = 20_000_000
-MAX_UNPACKED = 64_000_000
-MOST_UNPACKED = f"at most {MAX_UNPACKED / 1e6:.0f} MB are accepted"
 MAX_POINTS = 100_000
+MAX_LINE, MAX_COLUMNS = 10_000, 100  # characters of a line of text, and its cells
+MAX_SENTENCE = 500  # characters of an error
 FARTHEST = 1e7  # pixels; a coordinate beyond this is a mistake, and its square would drown all others
 COLUMNS = ("angle", "size", "strength")  # what a point may carry besides x, y and its label
 CONTOUR_FEATURES = 75  # columns of a feature matrix in the Cars and Motorbikes files
 POINT_NAMES = ("xy", "points", "keypoints", "pts", "features", "features1", "features2")  # in order of preference
 ARRAY_NAMES = {"angle": "angle", "size": "diameter", "strength": "strength"}  # `size` would hide MATLAB's function
-MATLAB_BYTE_ORDER = {b"\x00\x01IM": "<", b"\x01\x00MI": ">"}  # bytes 124 to 127 of a file
-MATLAB_MATRIX, MATLAB_COMPRESSED, MATLAB_CHAR = 14, 15, 4
-MATLAB_CLASSES = range(6, 16)  # double, single, and integers of 8 to 64 bits
-MATLAB_NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-MATLAB_TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 SIDES = ("left", "right")
 
 Columns = dict[str, list[Any]]
-Arrays = dict[str, NDArray[Any]]
 
 
-class PointFileError(ValueError):
-    """A point or truth file that cannot be used, and where it goes wrong, in a sentence for its owner."""
+class FileError(ValueError):
+    """A file that cannot be used, and why, in a sentence for its owner, however much of the file it would quote."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence if len(sentence) <= MAX_SENTENCE else f"{sentence[: MAX_SENTENCE - 1]}…")
 
 
-def read_points(data: bytes, name: str = "points", *, variable: str | None = None) -> Keypoints:
-    """Points in the pixels the file speaks of; `.scaled(image.scale)` brings them onto a working image.
+class PointFileError(FileError):
+    """A point or truth file that cannot be used, and where it goes wrong."""
 
-    `variable` names the array to take from an NPZ or MATLAB file; without it the one that looks like points.
-    """
+
+def read_points(data: bytes, name: str = "points") -> Keypoints:
+    """Points in the pixels the file speaks of; `.scaled(image.scale)` brings them onto a working image."""
     try:
         _refuse_size(data)
-        if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-            return _from_arrays(_npz(data), variable)
+        if data[:4] in npz.MAGIC:
+            return _from_arrays(npz.read_arrays(data, MAX_UNPACKED))
         if data[:4] == b"\x89HDF" or data[:10] == b"MATLAB 7.3":
             raise PointFileError("this is a MATLAB 7.3 file; please save it with the option -v7.")
-        if data[124:128] in MATLAB_BYTE_ORDER:
-            return _from_arrays(_matlab(data), variable)
+        if data[124:128] in BYTE_ORDER:
+            return _from_arrays(read_matlab(data))
         return _read_json(data) if _is_json(data) else _read_text(data)
     except ValueError as error:  # ours, or what Keypoints has to say about the content
         raise PointFileError(f"{shown(name)}: {error}") from error
 
 
-def write_points(points: Keypoints, format: str, *, scale: float = 1.0) -> bytes:
-    """The points as a file; `scale=image.scale` writes them in the pixels of the original image."""
-    if format not in WRITERS:
-        raise ValueError(f"There is no point format {format!r}; choose one of {', '.join(WRITERS)}.")
-    return WRITERS[format](points.scaled(1 / scale) if scale != 1 else points)
+def write_points(points: Keypoints, *, scale: float = 1.0) -> bytes:
+    """The points as CSV; `scale=image.scale` writes them in the pixels of the original image."""
+    placed = points.scaled(1 / scale) if scale != 1 else points
+    table: dict[str, list[Any]] = {"x": placed.xy[:, 0].tolist(), "y": placed.xy[:, 1].tolist()}
+    table |= {key: values.tolist() for key in COLUMNS if (values := getattr(placed, key)) is not None}
+    table |= {} if placed.labels is None else {"label": list(placed.labels)}
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([list(table), *zip(*table.values(), strict=True)])
+    return out.getvalue().encode()
 
 
 def outside(points: Keypoints, size: tuple[int, int]) -> NDArray[np.int64]:
@@ -120,6 +122,8 @@ def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
     """
     mark, begun = None, False
     for number, line in enumerate(io.StringIO(_text(data), newline=None), 1):
+        if len(line) > MAX_LINE:  # before ten million cells of one line fill the memory
+            raise PointFileError(f"line {number} has {len(line)} characters; at most {MAX_LINE} are accepted.")
         if not line.strip() or (not begun and line.lstrip().startswith("#")):
             continue
         if not begun:
@@ -129,6 +133,8 @@ def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
             cells = next(csv.reader([line], delimiter=str(mark), strict=True)) if quoted else line.split(mark)
         except csv.Error as error:
             raise PointFileError(f"line {number} is not a line of CSV: {error}.") from error
+        if len(cells) > MAX_COLUMNS:
+            raise PointFileError(f"line {number} has {len(cells)} columns; at most {MAX_COLUMNS} are accepted.")
         yield f"line {number}", [cell.strip() for cell in cells]
 
 
@@ -147,15 +153,20 @@ def _read_text(data: bytes) -> Keypoints:
     if not {"x", "y"} & set(header):
         header = ["x", "y", "label"][: max(2, len(header))]
     elif missing := {"x", "y"} - set(header):
-        raise PointFileError(f"the header names {', '.join(header)}, but there is no column {missing.pop()!r}.")
+        raise PointFileError(f"the header names {_some(header)}, but there is no column {missing.pop()!r}.")
     else:
         del rows[0]
     columns: Columns = {key: [] for key in ("x", "y", *COLUMNS, "label") if key in header}
     for where, cells in _limited(rows):
         if len(cells) != len(header):
-            raise PointFileError(f"{where} has {len(cells)} columns, expected {len(header)}: {', '.join(header)}.")
+            raise PointFileError(f"{where} has {len(cells)} columns, expected {len(header)}: {_some(header)}.")
         _append(columns, dict(zip(header, cells, strict=True)), where)
     return _keypoints(columns)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of them, for a message."""
+    return ", ".join(name[:30] for name in names[:8]) + (" …" if len(names) > 8 else "")
 
 
 def _append(columns: Columns, point: dict[str, Any], where: str) -> None:
@@ -189,7 +200,7 @@ def _is_json(data: bytes) -> bool:
 
 def _json(data: bytes, *keys: str) -> list[Any]:
     """The list that the file is, or holds under one of the keys."""
-    if data.count(b"[") + data.count(b"{") > 4 * MAX_POINTS:  # before a million small lists fill the memory
+    if sum(map(data.count, (b"[", b"{", b","))) > 10 * MAX_POINTS:  # before a million small lists fill the memory
         raise PointFileError(f"there are more than {MAX_POINTS} entries; that is the most accepted.")
     try:
         content = json.loads(_text(data))  # NaN and Infinity pass here, and meet _number later
@@ -222,90 +233,8 @@ def _read_json(data: bytes) -> Keypoints:
     return _keypoints(columns)
 
 
-def _npz(data: bytes) -> Arrays:
-    """The zip directory is judged before anything is unpacked, every array by its header before it is loaded."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = list(_limited(archive.infolist(), 100))
-            total = sum(member.file_size for member in members)
-            if total > MAX_UNPACKED:
-                raise PointFileError(f"unpacked, it would have {total / 1e6:.0f} MB; {MOST_UNPACKED}.")
-            return {m.filename.removesuffix(".npy"): _npy(archive.open(m).read(m.file_size)) for m in members}
-    except PointFileError:
-        raise
-    except Exception as error:  # BadZipFile, zlib.error, RuntimeError for a password …: what damage makes zipfile say
-        raise PointFileError("this is a damaged NPZ file, or a zip file of something else than arrays.") from error
-
-
-def _npy(data: bytes) -> NDArray[Any]:
-    stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-    shape, _, dtype = read_header(stream)
-    if dtype.hasobject:
-        raise PointFileError("it holds pickled Python objects, which could run any program; save plain arrays instead.")
-    if math.prod(shape) * dtype.itemsize > len(data) - stream.tell():
-        raise PointFileError(f"an array of shape {shape} is announced, but the data are cut off.")
-    stream.seek(0)
-    return np.lib.format.read_array(stream, allow_pickle=False)
-
-
-def _matlab(data: bytes) -> Arrays:
-    """The plain matrices of a file; cells, structs and objects are passed over, however deep.
-
-    Read here and not by scipy.io.loadmat, which a few wrong bytes can bring down together with its process.
-    """
-    order, room = MATLAB_BYTE_ORDER[data[124:128]], MAX_UNPACKED
-    arrays: Arrays = {}
-    for kind, body in _elements(data[128:], order):
-        try:
-            if kind == MATLAB_COMPRESSED:
-                body = zlib.decompressobj().decompress(body, room + 1)
-                room -= len(body)
-                kind, body = next(_elements(body, order), (0, b"")) if room >= 0 else (0, b"")
-            if kind == MATLAB_MATRIX:
-                arrays |= _matrix(body, order)
-        except (ValueError, zlib.error, struct.error) as error:
-            raise PointFileError("this MATLAB file is damaged or incomplete.") from error
-        if room < 0:
-            raise PointFileError(f"unpacked, this MATLAB file is too large; {MOST_UNPACKED}.")
-    return arrays
-
-
-def _elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
-    """(type, bytes) of each element in a row of them; up to four bytes may sit inside the tag itself."""
-    position = end = 0
-    while position + 8 <= len(data):
-        kind, size = struct.unpack_from(order + "II", data, position)
-        start, end = position + 8, position + 8 + size
-        position = end if kind == MATLAB_COMPRESSED else end + -size % 8
-        if kind >> 16:
-            kind, start, end, position = kind & 0xFFFF, start - 4, start - 4 + (kind >> 16), start
-        if end > len(data):
-            break
-        yield kind, data[start:end]
-    if position < len(data) or end > len(data):
-        raise PointFileError("this MATLAB file is cut off.")
-
-
-def _matrix(body: bytes, order: str) -> Arrays:
-    """A matrix of numbers under its name, or one text per row of characters; nothing for anything else."""
-    (_, flags), (_, sides), (_, name), (kind, values) = (*_elements(body, order), *[(0, b"")] * 4)[:4]
-    group = struct.unpack(order + "I", flags[:4])[0] & 0xFF
-    shape = np.frombuffer(sides, order + "i4").tolist()
-    if group in MATLAB_CLASSES and kind in MATLAB_NUMBERS:
-        array = np.frombuffer(values, order + MATLAB_NUMBERS[kind]).reshape(shape, order="F")
-    elif group == MATLAB_CHAR and kind in MATLAB_TEXT:
-        codec = MATLAB_TEXT[kind] + ("" if kind in (1, 2, 16) else "-le" if order == "<" else "-be")
-        letters = np.array(list(values.decode(codec)), "U1").reshape(shape, order="F")
-        array = np.array(["".join(row.ravel()) for row in letters], np.str_)
-    else:
-        return {}
-    return {name.decode("latin-1"): array}
-
-
-def _from_arrays(arrays: Arrays, variable: str | None) -> Keypoints:
-    key = _points_key({key: array.shape for key, array in arrays.items()}, variable)
+def _from_arrays(arrays: Arrays) -> Keypoints:
+    key = _points_key({key: array.shape for key, array in arrays.items()})
     matrix = arrays[key]
     if matrix.dtype.kind not in "iuf":
         raise PointFileError(f"{key} is not a matrix of numbers, but of type {matrix.dtype}.")
@@ -327,14 +256,12 @@ def _from_arrays(arrays: Arrays, variable: str | None) -> Keypoints:
     return Keypoints(matrix[:, :2].astype(np.float64), **extras)
 
 
-def _points_key(shapes: dict[str, tuple[int, ...]], variable: str | None) -> str:
-    """The array that holds the points: the one asked for, else one with a telling name, else the only n × 2 one."""
+def _points_key(shapes: dict[str, tuple[int, ...]]) -> str:
+    """The array that holds the points: one with a telling name, else the only n × 2 one."""
     listing = ", ".join(f"{key} {'×'.join(map(str, shape))}" for key, shape in list(shapes.items())[:12]) or "nothing"
-    if variable is not None and variable not in shapes:
-        raise PointFileError(f"there is no matrix {variable!r} in the file; it holds {listing}.")
     pairs = [key for key, shape in shapes.items() if len(shape) == 2 and shape[1] == 2]
     named = [key for name in POINT_NAMES for key in shapes if key.lower() == name]
-    chosen = [variable] if variable is not None else named[:1] or pairs
+    chosen = named[:1] or pairs
     if len(chosen) != 1:
         raise PointFileError(f"expected one n×2 matrix, or one named xy or points; the file holds {listing}.")
     shape = shapes[chosen[0]]
@@ -399,52 +326,3 @@ def _index(cell: Any, side: int, where: str, shape: tuple[int, int]) -> int:
             f"to {shape[side] - 1}{', with −1 for none' if side else ''}."
         )
     return index
-
-
-def _columns(points: Keypoints) -> dict[str, list[Any]]:
-    table: dict[str, list[Any]] = {"x": points.xy[:, 0].tolist(), "y": points.xy[:, 1].tolist()}
-    table |= {key: values.tolist() for key in COLUMNS if (values := getattr(points, key)) is not None}
-    return table if points.labels is None else table | {"label": list(points.labels)}
-
-
-def _write_csv(points: Keypoints) -> bytes:
-    table, out = _columns(points), io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([list(table), *zip(*table.values(), strict=True)])
-    return out.getvalue().encode()
-
-
-def _write_json(points: Keypoints) -> bytes:
-    table = _columns(points)
-    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    return json.dumps({"points": rows}, ensure_ascii=False, indent=1).encode()
-
-
-def _write_text(points: Keypoints) -> bytes:
-    return "".join(f"{x!r} {y!r}\n" for x, y in points.xy.tolist()).encode()
-
-
-def _arrays(points: Keypoints) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {"xy": points.xy}
-    arrays |= {ARRAY_NAMES[key]: values for key in COLUMNS if (values := getattr(points, key)) is not None}
-    return arrays if points.labels is None else arrays | {"labels": np.array(points.labels, np.str_)}
-
-
-def _write_npz(points: Keypoints) -> bytes:
-    out = io.BytesIO()
-    np.savez_compressed(out, **_arrays(points))  # type: ignore[arg-type]
-    return out.getvalue()
-
-
-def _write_matlab(points: Keypoints) -> bytes:
-    out = io.BytesIO()
-    scipy.io.savemat(out, _arrays(points), do_compression=True, oned_as="column")
-    return b"MATLAB 5.0 MAT-file, points".ljust(116) + out.getvalue()[116:]  # the date would make every file differ
-
-
-WRITERS: dict[str, Callable[[Keypoints], bytes]] = {
-    "csv": _write_csv,
-    "json": _write_json,
-    "npz": _write_npz,
-    "mat": _write_matlab,
-    "txt": _write_text,  # as the House labels: x and y only
-}

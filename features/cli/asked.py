@@ -1,0 +1,131 @@
+"""Which pair, points and model the words of `match` and `compare` ask for."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from adgm.problem import CONSTRAINTS
+from features.cli.base import PROGRAM, complain, listed, several
+from features.exports import open_pair
+from features.keypoints import DETECTORS, summary
+from features.matching import IMAGES, LANDMARKS
+from features.pairs import POINTS, SIDES, Pair, file_bytes, read_pair
+from features.point_files import outside
+from features.recipe import CHECKS, CONSTRAINED, DATA, METHOD, MODEL, OWN, Recipe
+
+POINT_WORDS = ("points", "detector", "left-points", "right-points", "truth")
+
+
+def add_command(commands: Any, name: str, about: str, examples: str, run: Callable[..., None]) -> tuple[Any, Any]:
+    """A command about a pair; returns the groups of its options on methods and on what comes out."""
+    usage = f"{PROGRAM} {name} LEFT RIGHT [options]\n       {PROGRAM} {name} --dataset KEY [options]"
+    command = commands.add_parser(name, description=about, epilog=examples, usage=usage)
+    _pair_options(command)
+    method, out = (command.add_argument_group(title) for title in ("who minimises the cost", "what comes out"))
+    method.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop after so long with the best so far")
+    out.add_argument("-o", "--output", metavar="DIR", help="write pictures and tables to this folder")
+    command.set_defaults(run=run)
+    return method, out
+
+
+def _pair_options(command: argparse.ArgumentParser) -> None:
+    source = command.add_argument_group("the pair")
+    source.add_argument("images", nargs="*", metavar="LEFT RIGHT", help="two image files, …")
+    source.add_argument("--dataset", metavar="KEY", help="… or a data set: see 'datasets'")
+    several(source, "--set", "NAME=VALUE", "a parameter of the data set, such as left=0; may be repeated")
+    source.add_argument("--pair", metavar="ZIP", help="… or a pair that was saved as a zip file")
+    points = command.add_argument_group("the points of two images")
+    points.add_argument(
+        "--points",
+        type=counts,
+        metavar="N",
+        help=f"how many to detect in each image ({IMAGES.counts['left']}; of a data set {POINTS}), or N,M",
+    )
+    points.add_argument("--detector", choices=list(DETECTORS), help="how they are detected (sift); in a data set too")
+    for side in SIDES:
+        points.add_argument(f"--{side}-points", metavar="FILE", help=f"or the {side} points: CSV, JSON, NPZ, MAT, text")
+    points.add_argument("--truth", metavar="FILE", help="the true matching: lines 'left,right', numbered from 0")
+    model = command.add_argument_group("the model")
+    model.add_argument(
+        "--model",
+        metavar="KEY",
+        help="what a matching costs (photo for images, A for points of your own, C for data sets): see 'models'",
+    )
+    several(model, "--param", "NAME=VALUE", "a parameter of the model, such as eta=0.5; may be repeated")
+    model.add_argument("--check", choices=list(CHECKS), help="the map that matches are checked by (photographs: any)")
+    for side, what in zip(CONSTRAINED, SIDES, strict=True):
+        model.add_argument(f"--{side}", choices=list(CONSTRAINTS), help=f"how many partners a {what} point takes")
+
+
+def counts(text: str) -> dict[str, int]:
+    found = [int(part) for part in text.split(",")]
+    return dict(zip(SIDES, found * 2 if len(found) == 1 else found, strict=True))
+
+
+def described(asked: argparse.Namespace) -> tuple[Recipe, Pair]:
+    """The run that the words describe, and its pair; every complaint about them comes before any work."""
+    sources = [bool(asked.images), asked.dataset is not None, asked.pair is not None]
+    if sum(sources) != 1:
+        found = "none" if not any(sources) else "several"
+        raise ValueError(f"One source of a pair is needed, {found} given: two images, --dataset KEY or --pair ZIP.")
+    if asked.images and len(asked.images) != 2:
+        raise ValueError(f"Two images make a pair; {len(asked.images)} given: {', '.join(asked.images)}.")
+    if asked.set and asked.dataset is None:
+        raise ValueError("--set chooses parameters of a data set; there is no --dataset.")
+    about = [name for name in POINT_WORDS if getattr(asked, name.replace("-", "_")) is not None]
+    if asked.dataset is not None and "detector" in about:
+        about = [name for name in about if name not in ("points", "detector")]
+    if about and not asked.images:
+        hint = " Did you mean --set points=…?" if asked.dataset and "points" in about else ""
+        raise ValueError(f"--{about[0]} is about two image files, and there are none.{hint}")
+    saved = open_pair(file_bytes(asked.pair), asked.pair) if asked.pair is not None else None
+    recipe = _recipe(asked, None if saved is None else saved.recipe)
+    if saved is not None:
+        return recipe, saved.pair
+    return recipe, _own(asked, recipe) if asked.images else recipe.pair()
+
+
+def _recipe(asked: argparse.Namespace, saved: Recipe | None) -> Recipe:
+    """A saved pair's own model and method count where the words name no others."""
+    given = asked.left_points is not None and asked.right_points is not None
+    base = saved or (Recipe() if asked.dataset else LANDMARKS if given else IMAGES)
+    dataset = OWN if asked.dataset is None else listed(asked.dataset, DATA.registry, "data set")
+    model = listed(asked.model or base.model, MODEL.registry, "model")
+    method = listed(asked.method or base.method, METHOD.registry, "method")
+    finding = asked.detector is not None or (bool(asked.images) and not given)
+    return Recipe(
+        dataset,
+        DATA.read(asked.set, dataset),
+        model,
+        {
+            **(base.model_params if model == base.model else {}),
+            **MODEL.read(asked.param, model),
+            **{side: value for side in CONSTRAINED if (value := getattr(asked, side)) is not None},
+        },
+        method,
+        {**(base.method_options if method == base.method else {}), **METHOD.read(asked.option, method)},
+        (asked.detector or IMAGES.points) if finding else OWN,
+        (asked.points or (base.point_params if asked.images else {})) if finding else {},
+        asked.check or base.check,
+    )
+
+
+def _own(asked: argparse.Namespace, recipe: Recipe) -> Pair:
+    """Two image files, with points from files or from a detector; whatever may surprise is said."""
+    files = asked.left_points, asked.right_points
+    detector = None if recipe.points == OWN else recipe.points
+    pair = read_pair(
+        *asked.images,
+        points=files,
+        truth=asked.truth,
+        detector=detector,
+        counts=recipe.counts,
+        slants=recipe.slants,
+    )
+    for side, file, view in zip(SIDES, files, (pair.left, pair.right), strict=True):
+        assert view.image is not None
+        if file is None and detector is not None and len(view.points) < (wanted := recipe.counts[side]):
+            complain(f"{side} image: {summary(view.points, detector, wanted)}")
+        elif file is not None and len(stray := outside(view.points, view.image.size)):
+            complain(f"{len(stray)} of the {len(view.points)} {side} points lie outside the image.")
+    return pair

@@ -1,0 +1,1 @@
+"""Pictures: the one palette, the pair with its lines, and figures for print."""

@@ -1,0 +1,97 @@
+"""Tables for people: cells that are ready, as Markdown, LaTeX, HTML, aligned text; and records as CSV.
+
+pandas writes Markdown only with a further package and LaTeX only with a template engine, and neither marks single
+cells; for cells that are text already the writers below are shorter.
+"""
+
+import csv
+import html
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+TEX = {letter: f"\\{letter}" for letter in "&%$#_{}"}
+TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
+TEX |= {"ρ": r"$\rho$", "β": r"$\beta$", "σ": r"$\sigma$", "°": r"$^\circ$", "–": "--", "×": r"$\times$"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, and which of them are bold, as (line, column)."""
+
+    header: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+    bold: frozenset[tuple[int, int]] = frozenset()
+    title: str = ""
+    align: str = ""  # l or r per column; empty: the first to the left, the others to the right
+
+    def __post_init__(self) -> None:
+        width = len(self.header)
+        for line in self.lines:
+            if len(line) != width:
+                raise ValueError(f"A line has {len(line)} cells, but the header has {width}: {line}.")
+        object.__setattr__(self, "align", self.align or "l" + "r" * (width - 1))
+        if len(self.align) != width or set(self.align) - set("lr"):
+            raise ValueError(f"align is {self.align!r}; expected {width} letters, each l or r.")
+
+    def _marked(self, safe: Callable[[str], str], bold: str) -> Iterator[list[str]]:
+        """The cells of every line, made safe, the bold ones put into `bold`."""
+        for at, line in enumerate(self.lines):
+            cells = enumerate(map(safe, line))
+            yield [bold.replace("…", cell) if (at, column) in self.bold else cell for column, cell in cells]
+
+    def markdown(self) -> str:
+        """For a README. Cells may hold Markdown; only what would end a cell is escaped."""
+        rule = "|".join({"l": "---", "r": "---:"}[letter] for letter in self.align)
+        lines = [f"**{self.title}**", ""] if self.title else []
+        lines += [f"| {' | '.join(map(_piped, self.header))} |", f"|{rule}|"]
+        lines += [f"| {' | '.join(cells)} |" for cells in self._marked(_piped, "**…**")]
+        return "\n".join(lines) + "\n"
+
+    def latex(self) -> str:
+        """For a paper (package booktabs); with a title it floats and the title is its caption."""
+        lines = [r"\begin{table}", rf"\caption{{{tex(self.title)}}}"] if self.title else []
+        lines += [rf"\begin{{tabular}}{{{self.align}}}", r"\toprule", " & ".join(map(tex, self.header)) + r" \\"]
+        lines += [r"\midrule", *(" & ".join(cells) + r" \\" for cells in self._marked(tex, r"\textbf{…}"))]
+        lines += [r"\bottomrule", r"\end{tabular}", *([r"\end{table}"] if self.title else [])]
+        return "\n".join(lines) + "\n"
+
+    def html(self) -> str:
+        """For a page, everything escaped."""
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
+        lines = ["".join(f"<td>{cell}</td>" for cell in cells) for cells in self._marked(html.escape, "<b>…</b>")]
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<table><caption>{html.escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
+
+    def text(self) -> str:
+        """Aligned columns for a terminal; a star at the end of the lines that hold something bold."""
+        starred = {at for at, _ in self.bold}
+        cells = [(*self.header, ""), *((*line, "*" * (at in starred)) for at, line in enumerate(self.lines))]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        sides = [str.ljust if letter == "l" else str.rjust for letter in self.align + "r"]
+        lines = [
+            "  ".join(side(*cell) for side, cell in zip(sides, zip(line, widths, strict=True), strict=True))
+            for line in cells
+        ]
+        lines = [line.rstrip() for line in lines]
+        return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+def _piped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def tex(text: str) -> str:
+    """Text for LaTeX: its special letters escaped, the paper's Greek ones as mathematics."""
+    return "".join(TEX.get(letter, letter) for letter in text)
+
+
+def csv_text(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """Every number in full, a line per record; the columns are those of the record with the most, if none are given."""
+    out = io.StringIO()
+    names = max((list(record) for record in records), key=len, default=[]) if columns is None else columns
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return out.getvalue()
