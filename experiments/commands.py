@@ -1,26 +1,28 @@
-"""The commands list, run, report, pack and example of python -m experiments."""
+"""COMMANDS: what there is in `python -m experiments`; an entry is a command."""
 
 import argparse
 import json
 import os
-import shlex
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from adgm import METHODS
-from experiments import engine, store, summary, toml_file
-from experiments.builtin import EXPERIMENTS
-from experiments.declared import Experiment
-from experiments.pool import MEMORY
-from experiments.store import StoreError
+from experiments import bench, runner, store, summary, toml_spec
+from experiments.paper import EXPERIMENTS
+from experiments.spec import Experiment
+from experiments.store import SHIPPED, StoreError
+from experiments.studies import STUDIES, photos
+from experiments.workers import MEMORY
 from features.datasets import DATASETS
 
+PROGRAM = "python -m experiments"
+Options = Callable[[argparse.ArgumentParser], None]
+Run = Callable[[argparse.Namespace], int]
 FEW = 5  # pairs per setting if nothing is said
-SHIPPED = engine.ROOT / "assets" / "results"
 ABOUT_RUN = """\
 Run an experiment, or go on with it: what is in the store already is skipped, so the same command again finishes what a
 kill, a full disk or Ctrl-C has left. Every finished unit is on the disk at once.
@@ -35,7 +37,7 @@ kill, a full disk or Ctrl-C has left. Every finished unit is on the disk at once
 def find(name: str) -> Experiment:
     """A built-in experiment by its name, or one from a file: TOML as people write it, JSON as a store holds it."""
     if name.endswith(".toml"):
-        return toml_file.read(Path(name))
+        return toml_spec.read(Path(name))
     if name.endswith(".json"):
         return Experiment.from_dict(json.loads(Path(name).read_text(encoding="utf-8")))
     if name not in EXPERIMENTS:
@@ -43,43 +45,39 @@ def find(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-def add_commands(commands: Any) -> None:
-    """The parsers of these commands."""
-    listing = commands.add_parser("list", help="the built-in experiments, how large they are, and what they need")
-    listing.add_argument("--methods", action="store_true", help="list the methods instead")
-    listing.set_defaults(run=run_list)
+def list_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--methods", action="store_true", help="list the methods instead")
 
-    running = commands.add_parser("run", help="run an experiment, or finish it", description=ABOUT_RUN,
-                                  formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    running.add_argument("name", help="a built-in experiment (see list) or a .toml file (see example)")
-    size = running.add_mutually_exclusive_group()
-    size.add_argument("--sample", type=int, default=FEW, metavar="N",
-                      help=f"pairs per setting: a fixed random subset, nested (default {FEW})")  # fmt: skip
+
+def run_options(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = ABOUT_RUN
+    add = parser.add_argument
+    add("name", help="a built-in experiment (see list) or a .toml file (see example)")
+    size = parser.add_mutually_exclusive_group()
+    sample = f"pairs per setting: a fixed random subset, nested (default {FEW})"
+    size.add_argument("--sample", type=int, default=FEW, metavar="N", help=sample)
     size.add_argument("--full", action="store_true", help="every pair of every setting")
-    running.add_argument("--methods", metavar="A,B", help="only these methods, or with + in front these more")
-    running.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N",
-                         help="worker processes on this machine (default: its cores; 0: in this process)")  # fmt: skip
-    running.add_argument("--scheduler", metavar="tcp://…", help="run on the Dask cluster with this scheduler instead")
-    running.add_argument("--store", type=Path, metavar="FILE", help="where rows go (default runs/NAME.jsonl)")
-    running.add_argument("--retry", action="store_true", help="run units without a result again")
-    running.add_argument("--memory", type=float, default=MEMORY / 2**30, metavar="GB",
-                         help="most memory per worker (default %(default)g)")  # fmt: skip
-    running.add_argument("--estimate", action="store_true", help="only say how many units there are and how long")
-    running.add_argument("--attached", action="store_true", help=argparse.SUPPRESS)  # ends with its parent's pipe
-    running.set_defaults(run=run_run)
+    add("--methods", metavar="A,B", help="only these methods, or with + in front these more")
+    workers = "worker processes on this machine (default: its cores; 0: in this process)"
+    add("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help=workers)
+    add("--scheduler", metavar="tcp://…", help="run on the Dask cluster with this scheduler instead")
+    add("--store", type=Path, metavar="FILE", help="where rows go (default runs/NAME.jsonl)")
+    add("--retry", action="store_true", help="run units without a result again")
+    memory = "most memory per worker (default %(default)g)"
+    add("--memory", type=float, default=MEMORY / 2**30, metavar="GB", help=memory)
+    add("--estimate", action="store_true", help="only say how many units there are and how long")
+    add("--attached", action="store_true", help=argparse.SUPPRESS)  # ends with its parent's pipe
 
-    reporting = commands.add_parser("report", help="figures, tables and an HTML page from a store")
-    reporting.add_argument("store", help="a store, or the name of an experiment: runs/NAME.jsonl, else the shipped one")
-    reporting.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: beside the store")
-    reporting.set_defaults(run=run_report)
 
-    packing = commands.add_parser("pack", help="a small compressed copy of a store, to ship")
-    packing.add_argument("store", type=Path)
-    packing.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: assets/results/NAME.jsonl.gz")
-    packing.set_defaults(run=run_pack)
+def report_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("store", help="a store, or the name of an experiment: runs/NAME.jsonl, else the shipped one")
+    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: beside the store")
 
-    example = commands.add_parser("example", help="print a TOML file to start an experiment of your own from")
-    example.set_defaults(run=lambda options: print(toml_file.EXAMPLE, end="") or 0)
+
+def pack_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("store", type=Path)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: assets/results/NAME.jsonl.gz")
 
 
 def run_list(options: argparse.Namespace) -> int:
@@ -105,29 +103,34 @@ def chosen_methods(experiment: Experiment, text: str | None) -> Experiment:
 
 
 def run_run(options: argparse.Namespace) -> int:
+    if options.name == "photos":  # no method of the engine: the study's own loop
+        return COMMANDS["photos"][2](
+            argparse.Namespace(scenes=None, points=photos.POINTS, output=Path("runs/photos.csv"))
+        )
     experiment = chosen_methods(find(options.name), options.methods)
     sample = None if options.full else options.sample
     path = options.store or Path("runs") / f"{experiment.name}.jsonl"
     if options.workers < 0:
         raise ValueError(f"--workers is {options.workers}; 0 or more is right.")
-    engine.check_data(experiment)
+    runner.check_data(experiment)
     if options.estimate:
         return print_estimate(experiment, sample, path, options.workers)
     signal.signal(signal.SIGTERM, interrupted)
     if options.attached:
         threading.Thread(target=end_with_parent, daemon=True).start()
-    terminal = engine.Terminal()
-    command = shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
-    try:
-        outcome = engine.run(experiment, path, sample=sample, workers=options.workers, scheduler=options.scheduler,
-                             retry=options.retry, watch=terminal, command=command,
-                             memory=int(options.memory * 2**30))  # fmt: skip
-    except KeyboardInterrupt:
-        terminal.close()
-        print(f"Stopped. The same command goes on from here; rows are in {path}.", file=sys.stderr)
-        return 130
-    terminal.close()
-    print(f"{outcome.progress.text}: {engine.rate(outcome)}. Rows are in {path}.")
+    with runner.Terminal() as terminal:
+        outcome = runner.run(
+            experiment,
+            path,
+            sample=sample,
+            workers=options.workers,
+            scheduler=options.scheduler,
+            retry=options.retry,
+            watch=terminal,
+            command=runner.command_line(),
+            memory=int(options.memory * 2**30),
+        )
+    print(f"{outcome.progress.text}: {runner.rate(outcome)}. Rows are in {path}.")
     for name, peak in sorted(outcome.tally.peak.items()):
         print(f"peak memory of {name}: {peak / 2**20:,.0f} MB")
     if outcome.tally.lost:
@@ -141,9 +144,9 @@ def run_run(options: argparse.Namespace) -> int:
 def print_estimate(experiment: Experiment, sample: int | None, path: Path, workers: int) -> int:
     units, mine = list(experiment.units(sample)), store.read(path)
     known = {**store.read(SHIPPED / f"{experiment.name}.jsonl.gz").rows, **mine.rows}
-    left = engine.left(units, mine)
-    seconds = engine.estimate(experiment, left, known, workers)
-    print(f"{len(units):,} units, {len(left):,} of them still to run: about {engine.duration(seconds)}.")
+    left = runner.left(units, mine)
+    seconds = runner.estimate(experiment, left, known, workers)
+    print(f"{len(units):,} units, {len(left):,} of them still to run: about {runner.duration(seconds)}.")
     return 0
 
 
@@ -187,3 +190,38 @@ def run_pack(options: argparse.Namespace) -> int:
     store.pack(content, path)
     print(f"{path}: {len(content.rows):,} rows, {path.stat().st_size:,} bytes")
     return 0
+
+
+def run_example(options: argparse.Namespace) -> int:
+    print(toml_spec.EXAMPLE, end="")
+    return 0
+
+
+def run_results(options: argparse.Namespace) -> int:
+    from experiments import results
+
+    print(results.write())
+    return 0
+
+
+COMMANDS: dict[str, tuple[str, Options | None, Run]] = {
+    "list": ("the built-in experiments, how large they are, and what they need", list_options, run_list),
+    "run": ("run an experiment, or finish it", run_options, run_run),
+    "report": ("figures, tables and an HTML page from a store", report_options, run_report),
+    "pack": ("a small compressed copy of a store, to ship", pack_options, run_pack),
+    "results": ("write assets/results/README.md: every table, from the shipped rows", None, run_results),
+    "example": ("print a TOML file to start an experiment of your own from", None, run_example),
+    "bench": ("measure speed: ratios taken in one run", bench.add_options, bench.run),
+    **{name: (about, study.add_options, study.run) for name, (study, about) in STUDIES.items()},
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(prog=PROGRAM, description="Measurements and the paper's experiments.")
+    commands = found.add_subparsers(required=True, metavar="command")
+    for name, (about, add_options, run) in COMMANDS.items():
+        command = commands.add_parser(name, help=about)
+        if add_options is not None:
+            add_options(command)
+        command.set_defaults(run=run)
+    return found

@@ -1,11 +1,8 @@
 """A run to look at: curves with the paper's axes, tables in Markdown, LaTeX and CSV, one HTML file with everything."""
 
 import base64
-import csv
 import html
-import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +12,17 @@ from matplotlib.lines import Line2D
 
 from adgm import METHODS
 from experiments import summary
-from experiments.declared import Experiment, Panel
+from experiments.spec import Experiment, Panel
 from experiments.store import Content, Record
 from experiments.summary import MEASURES, OURS, PUBLISHED, Point
 from features.datasets import DATASETS
-from features.figures import save
 from features.models import MODELS
-from features.pairs import Value
+from features.parameters import Value
+from features.plots.figures import save
+from features.plots.theme import method_look
+from features.tables import Table, csv_text
 
 # Okabe and Ito's palette, told apart by people with any kind of colour vision, and a marker for each method.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666", "#8C6D31", "#7A4FBF", "#A0A000")
-MARKERS = "osD^vP*X<>hd"
 COLUMNS = 3
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2rem auto;padding:0 1rem;color:#1b1f24}
@@ -37,14 +34,14 @@ caption{text-align:left;font-weight:600;padding:.3rem 0}code{background:#f3f4f6;
 
 def look(method: str) -> dict[str, Any]:
     """How a method is drawn, the same in every figure."""
-    at = list(METHODS).index(method)
-    heavy = method in PUBLISHED + OURS
-    return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)], "lw": 2.2 if heavy else 1.2,
-            "ms": 5, "zorder": 3 if heavy else 2, "ls": "-" if at < len(COLOURS) else "--"}  # fmt: skip
+    width, order = (2.2, 3) if method in PUBLISHED + OURS else (1.2, 2)
+    own = method_look(method)
+    return {"color": own.colour, "marker": own.marker, "ls": own.stroke, "lw": width, "ms": 5, "zorder": order}
 
 
 def name(method: str) -> str:
-    return METHODS[method].label
+    """A method's label; a variant's own name."""
+    return METHODS[method].label if method in METHODS else method
 
 
 # ---- curves ------------------------------------------------------------------------------------------------------
@@ -87,9 +84,9 @@ def curves(experiment: Experiment, panels: Sequence[Panel], rows: Sequence[Recor
                 axes.set_ylabel(MEASURES[measure].label, fontsize=9)
             if alone or line == len(measures) - 1:
                 axes.set_xlabel(panel.label, fontsize=9)
-    handles = [Line2D([], [], label=name(method), **look(method)) for method in METHODS if method in shown]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(2 * wide, max(len(handles), 1)), fontsize=8.5,
-                  frameon=False)  # fmt: skip
+    handles = [Line2D([], [], label=name(method), **look(method)) for method in experiment.methods if method in shown]
+    columns = min(2 * wide, max(len(handles), 1))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8.5, frameon=False)
     return figure
 
 
@@ -124,16 +121,6 @@ def furnish(axes: Axes, panel: Panel) -> None:
 # ---- tables ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Table:
-    """Cells as text, and which of them are the best of their column."""
-
-    title: str
-    header: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-    best: frozenset[tuple[int, int]]
-
-
 def tables(experiment: Experiment, rows: Sequence[Record]) -> list[Table]:
     """Per panel: methods by measures where nothing varies, else a table of methods by settings for every measure."""
     found = []
@@ -164,74 +151,32 @@ def table(
     lines, numbers, counts = [], [], []
     for method in methods:
         line = [means[measure].get((panel.title, x, method)) for measure, x in columns.values()]
-        if not any(line):
-            continue
-        digits = [MEASURES[measure].digits for measure, _ in columns.values()]
-        lines.append(
-            (name(method), *("–" if p is None else f"{p.mean:.{d}f}" for p, d in zip(line, digits, strict=True)))
-        )
-        numbers.append([p.mean if p else None for p in line])
-        counts.append(max(p.count for p in line if p))
-    best = set()
+        found = [point for point in line if point is not None]
+        if found:
+            digits = [MEASURES[measure].digits for measure, _ in columns.values()]
+            cells = ["–" if p is None else f"{p.mean:.{d}f}" for p, d in zip(line, digits, strict=True)]
+            lines.append((name(method), *cells))
+            numbers.append([None if p is None else p.mean for p in line])
+            counts.append(max(point.count for point in found))
+    bold = set()
     for column, (measure, _) in enumerate(columns.values()):
-        good = MEASURES[measure].better
-        values = [good * row[column] for row in numbers if row[column] is not None]  # type: ignore[operator]
-        top = max(values, default=0.0)
-        for at, row in enumerate(numbers):
-            if good and len(numbers) > 1 and row[column] is not None and good * row[column] >= top - 1e-9 * abs(top):  # type: ignore[operator]
-                best.add((at, column + 1))
-    pairs = f"{min(counts)} to {max(counts)}" if counts and min(counts) < max(counts) else f"{max(counts, default=0)}"
+        good = MEASURES[measure].better if len(numbers) > 1 else 0
+        values = {at: good * mean for at, row in enumerate(numbers) if (mean := row[column]) is not None}
+        top = max(values.values(), default=0.0)
+        bold |= {(at, column + 1) for at, value in values.items() if good and value >= top - 1e-9 * abs(top)}
+    pairs = f"{min(counts)} to {max(counts)}" if len(set(counts)) > 1 else f"{max(counts, default=0)}"
     first = "Method" if not panel.values else f"Method \\ {panel.label}"
-    return Table(f"{title} ({pairs} pairs per point)", (first, *columns), tuple(lines), frozenset(best))
-
-
-def markdown(table: Table) -> str:
-    lines = [f"**{table.title}**", "", f"| {' | '.join(map(_piped, table.header))} |"]
-    lines.append("|" + "|".join(["---"] + ["---:"] * (len(table.header) - 1)) + "|")
-    for at, line in enumerate(table.lines):
-        cells = [f"**{cell}**" if (at, column) in table.best else _piped(cell) for column, cell in enumerate(line)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _piped(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def latex(table: Table) -> str:
-    """For a paper (package booktabs); the best of every column in bold."""
-    lines = [r"\begin{table}", rf"\caption{{{_tex(table.title)}}}"]
-    lines += [rf"\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}", r"\toprule"]
-    lines += [" & ".join(map(_tex, table.header)) + r" \\", r"\midrule"]
-    for at, line in enumerate(table.lines):
-        cells = [
-            _tex(c) if (at, column) not in table.best else rf"\textbf{{{_tex(c)}}}" for column, c in enumerate(line)
-        ]
-        lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
-
-
-def _tex(text: str) -> str:
-    special = {
-        "\\": r"\textbackslash{}",
-        "ρ": r"$\rho$",
-        "β": r"$\beta$",
-        "σ": r"$\sigma$",
-        "°": r"$^\circ$",
-        "–": "--",
-    }
-    return "".join(special.get(letter, f"\\{letter}" if letter in "&%$#_{}" else letter) for letter in text)
+    return Table((first, *columns), tuple(lines), frozenset(bold), f"{title} ({pairs} pairs per point)")
 
 
 def long_csv(experiment: Experiment, rows: Sequence[Record]) -> str:
     """Every mean of every measure, one per line."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["panel", "setting", "method", "measure", "mean", "standard_error", "count"])
+    columns = ("panel", "setting", "method", "measure", "mean", "standard_error", "count")
+    found: list[tuple[object, ...]] = []
     for measure in MEASURES:
         for (panel, x, method), p in sorted(summary.points(rows, measure).items(), key=lambda item: str(item[0])):
-            writer.writerow([panel, "" if x is None else x, method, measure, repr(p.mean), repr(p.error), p.count])
-    return out.getvalue()
+            found.append((panel, x, method, measure, p.mean, p.error, p.count))
+    return csv_text([dict(zip(columns, line, strict=True)) for line in found], columns)
 
 
 # ---- files -------------------------------------------------------------------------------------------------------
@@ -254,8 +199,14 @@ def settings(content: Content, experiment: Experiment) -> list[tuple[str, str]]:
         ("Units", counted(content)),
         ("Machines", "; ".join(machines) or "–"),
         ("Versions", ", ".join(f"{key} {value}" for key, value in last["versions"].items())),
-        ("Runs", ", ".join(f"{run['began']} ({run['versions']['project']})" for run in content.runs)),
-    ]  # fmt: skip
+        ("Runs", ", ".join(map(begun, content.runs))),
+    ]
+
+
+def begun(run: Record) -> str:
+    """When a run began, of which version, and how busy the machine was."""
+    load = f", load {run['load']:g}" if "load" in run else ""
+    return f"{run['began']} ({run['versions']['project']}{load})"
 
 
 def counted(content: Content) -> str:
@@ -280,28 +231,18 @@ def page(content: Content) -> str:
         picture = base64.b64encode(save(figure, "png", dpi=110)).decode()
         parts.append(f'<h2>{text(title)}</h2><img alt="{text(title)}" src="data:image/png;base64,{picture}">')
         parts.append("<p>Bars: the standard error of the mean.</p>")
-    parts.append("<h2>Tables</h2>" + "".join(map(_html_table, tables(experiment, rows))))
+    parts.append("<h2>Tables</h2>" + "".join(one.html() for one in tables(experiment, rows)))
     if machine := summary.main_machine(rows):
         parts.append(f"<p>Times are only comparable within one machine: those above are of {text(machine)}.</p>")
     for heading, said in (("Without a result", summary.lacking(content)), ("Notes", summary.notes(content))):
         if said:
             items = "".join(f"<li>{text(reason)} ({count})</li>" for reason, count in said[:50])
             parts.append(f"<h2>{heading}</h2><ul>{items}</ul>")
-    cells = "".join(f"<tr><td>{text(key)}</td><td style='text-align:left'>{text(value)}</td></tr>"
-                    for key, value in settings(content, experiment))  # fmt: skip
+    made = settings(content, experiment)
+    cells = "".join(f"<tr><td>{text(key)}</td><td style='text-align:left'>{text(one)}</td></tr>" for key, one in made)
     parts.append(f"<h2>How it was made</h2><table>{cells}</table>")
     head = f"<meta charset='utf-8'><title>{text(experiment.title)}</title><style>{STYLE}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>"
-
-
-def _html_table(table: Table) -> str:
-    text = html.escape
-    head = "".join(f"<th>{text(cell)}</th>" for cell in table.header)
-    body = ""
-    for at, line in enumerate(table.lines):
-        cells = [f"<b>{text(c)}</b>" if (at, column) in table.best else text(c) for column, c in enumerate(line)]
-        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    return f"<table><caption>{text(table.title)}</caption><tr>{head}</tr>{body}</table>"
 
 
 def write(content: Content, folder: Path) -> list[Path]:
@@ -311,8 +252,8 @@ def write(content: Content, folder: Path) -> list[Path]:
     made = tables(experiment, rows)
     files: dict[str, bytes] = {
         "report.html": page(content).encode(),
-        "tables.md": "\n".join(map(markdown, made)).encode(),
-        "tables.tex": "\n".join(map(latex, made)).encode(),
+        "tables.md": "\n".join(one.markdown() for one in made).encode(),
+        "tables.tex": "\n".join(one.latex() for one in made).encode(),
         "means.csv": long_csv(experiment, rows).encode(),
     }
     for title, figure in figures(experiment, rows).items():

@@ -8,7 +8,6 @@ import errno
 import gzip
 import json
 import os
-import sys
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 Record = dict[str, Any]
+SHIPPED = Path(__file__).resolve().parents[1] / "assets" / "results"
 MARK = ', "crc": "'
 ADVICE = {
     errno.ENOSPC: "the disk is full: free some space and run the same command again",
@@ -113,39 +115,23 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lock = FileLock(path.with_suffix(".lock"))  # the system frees it with the process, however that ends
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(blocking=False)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        except Timeout as error:
+            advice = "Wait for it, or choose another file with --store."
+            raise StoreError(f"Another run is writing to {path}. {advice}") from error
         except OSError as error:
+            self._lock.release()
             raise self._error(error, "opened") from error
-        try:
-            self._lock()
-            self._end = self._repaired()
-        except BaseException:
-            os.close(self._file)
-            raise
+        self._end = self._repaired()
         self.content = read(path)
 
     def _error(self, error: OSError, what: str) -> StoreError:
         reason = ADVICE.get(error.errno or 0, error.strerror or str(error))
         return StoreError(f"Results cannot be {what} in {self.path}: {reason}. The rows that are there are safe.")
-
-    def _lock(self) -> None:
-        """The lock belongs to the open file and goes with the process, however it ends."""
-        try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                os.lseek(self._file, 1 << 40, os.SEEK_SET)  # far behind the end: others may still read
-                msvcrt.locking(self._file, msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StoreError(
-                f"Another run is writing to {self.path}. Wait for it, or choose another file with --store."
-            ) from error
 
     def _repaired(self) -> int:
         """The length of the file without a line that a kill has cut."""
@@ -171,6 +157,7 @@ class Store:
 
     def close(self) -> None:
         os.close(self._file)
+        self._lock.release()
 
     def __enter__(self) -> "Store":
         return self

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from adgm import METHODS
-from experiments.declared import Experiment
+from experiments.spec import Experiment
 from experiments.store import Content, Record
-from features.pairs import Value
-from features.score import ratio
+from features.metrics import ratio
+from features.parameters import Value
 
 PUBLISHED = ("adgm1", "adgm2")  # the paper's own methods
 OURS = tuple(key for key in METHODS if key.startswith("adgm") and key not in PUBLISHED)
@@ -69,8 +69,14 @@ def declared(content: Content) -> Experiment:
     """The experiment that a store holds, with every method that its runs asked for and that there still is."""
     given = dict(content.run["experiment"])
     asked = dict.fromkeys(name for run in content.runs for name in run["experiment"]["methods"])
-    given["methods"] = [name for name in METHODS if name in asked]
+    variants = [variant["name"] for variant in given.get("variants", ())]
+    given["methods"] = [name for name in (*METHODS, *variants) if name in asked]
     return Experiment.from_dict(given)
+
+
+def pair_of(row: Record) -> str:
+    """Equal for rows of a panel about the same pair."""
+    return json.dumps([row["panel"], row["at"]], sort_keys=True)
 
 
 def problem_of(row: Record, experiment: Experiment) -> str:
@@ -112,8 +118,9 @@ def main_machine(rows: Sequence[Record]) -> str:
 
 
 def beside_best(row: Record, mine: Sequence[Record], lowest: float) -> float | None:
-    if row.get("objective") is not None:
-        most = max(other["objective"] for other in mine)
+    objectives = [found for other in mine if (found := other.get("objective")) is not None]
+    if len(objectives) == len(mine):
+        most = max(objectives)
         return float(row["objective"] / most) if most > 0 else None
     value = ratio(row["energy"], lowest)
     return None if math.isnan(value) else value

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -14,10 +15,10 @@ from typing import TextIO
 
 import numpy as np
 
-from experiments.declared import Experiment, Unit
-from experiments.pool import GRACE, MEMORY, Tally, run_dask, run_here, run_local
-from experiments.store import Content, Record, Store, StoreError
-from experiments.work import Group, grouped, machine
+from experiments.spec import Experiment, Unit
+from experiments.store import Content, Record, Store, StoreError, read
+from experiments.trials import Group, grouped, machine
+from experiments.workers import GRACE, MEMORY, Tally, run_dask, run_here, run_local
 from features.datasets import DATASETS
 from features.models import MODELS
 
@@ -29,7 +30,7 @@ GUESSES = {1: (0.02, 0.02), 2: (0.05, 0.1), 3: (1.5, 0.3), 4: (3.0, 1.0)}
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """How far a run is."""
 
     done: int  # units in the store, those of earlier runs too
@@ -49,10 +50,10 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What a run ended with."""
 
-    progress: Progress
+    progress: RunProgress
     new: int  # units of this run
     tally: Tally
     stopped: bool
@@ -63,21 +64,23 @@ def run(
     path: Path,
     *,
     sample: int | None = None,
+    skip: Callable[[Unit], bool] = lambda unit: False,
     workers: int = 0,
     scheduler: str | None = None,
     retry: bool = False,
-    watch: Callable[[Progress], object] | None = None,
+    watch: Callable[[RunProgress], object] | None = None,
     command: str = "",
     memory: int = MEMORY,
     grace: tuple[float, float] = GRACE,
-) -> Outcome:
+) -> RunOutcome:
     """Finish an experiment in the store at `path`; what is there already is skipped.
 
-    `sample`: pairs per setting, all if None. `workers`: processes, 0 for this one; or a Dask `scheduler`. `retry` runs
-    what has no result again. `watch` sees the progress after every batch of rows and ends the run by returning True.
+    `sample`: pairs per setting, all if None. `skip`: units that are not wanted. `workers`: processes, 0 for this one;
+    or a Dask `scheduler`. `retry` runs what has no result again. `watch` sees the progress after every batch of rows
+    and ends the run by returning True.
     """
     check_data(experiment)
-    units = list(experiment.units(sample))
+    units = [unit for unit in experiment.units(sample) if not skip(unit)]
     with Store(path) as store:
         check_same(experiment, store)
         there = {key for key, row in store.content.rows.items() if not (retry and row["status"] in WITHOUT_RESULT)}
@@ -97,7 +100,35 @@ def run(
                     break
         finally:
             source.close()
-    return Outcome(clock.progress, clock.new, tally, stopped)
+    return RunOutcome(clock.progress, clock.new, tally, stopped)
+
+
+def finished(
+    experiment: Experiment,
+    path: Path,
+    *,
+    sample: int | None = None,
+    known: Mapping[str, Record] | None = None,
+    skip: Callable[[Unit], bool] = lambda unit: False,
+    workers: int = 0,
+) -> list[Record]:
+    """The rows of all units, in their order, from `known` ones and the store; what neither has is run first."""
+    there = dict(known or {})
+
+    def unwanted(unit: Unit) -> bool:
+        return unit.key in there or skip(unit)
+
+    units, stored = list(experiment.units(sample)), read(path).rows
+    if any(unit.key not in stored and not unwanted(unit) for unit in units):
+        with Terminal() as watch:
+            run(experiment, path, sample=sample, skip=unwanted, workers=workers, watch=watch, command=command_line())
+    there |= read(path).rows
+    return [there[unit.key] for unit in units if unit.key in there]
+
+
+def command_line() -> str:
+    """What was typed to start this process."""
+    return shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
 
 
 def rows_of(
@@ -121,8 +152,8 @@ def check_data(experiment: Experiment) -> None:
     if missing := experiment.missing():
         names = " and ".join(DATASETS[key].label for key in missing)
         raise ValueError(
-            f"{names} {'is' if len(missing) == 1 else 'are'} not on this computer. Fetch with "
-            f"python -m features download {' '.join(missing)}, or set ADGM_DATA_DIR to a folder that has them."
+            f"Not on this computer: {names}. Fetch with python -m features datasets --download {' '.join(missing)}, "
+            "or set ADGM_DATA_DIR to a folder that has them."
         )
 
 
@@ -151,13 +182,13 @@ class Clock:
             self.first = monotonic(), self.new
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> RunProgress:
         now = monotonic()
         remaining = None
         if self.first is not None and self.new > self.first[1]:
             pace = (now - self.first[0]) / (self.new - self.first[1])
             remaining = pace * (self.todo - self.new)
-        return Progress(self.total - self.todo + self.new, self.total, self.failed, now - self.began, remaining)
+        return RunProgress(self.total - self.todo + self.new, self.total, self.failed, now - self.began, remaining)
 
 
 # ---- what made the rows ------------------------------------------------------------------------------------------
@@ -174,6 +205,7 @@ def run_record(experiment: Experiment, sample: int | None, workers: int, schedul
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
         "machine": machine()["id"],
+        **({"load": round(os.getloadavg()[0], 1)} if hasattr(os, "getloadavg") else {}),
     }
 
 
@@ -233,20 +265,20 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def rate(outcome: Outcome) -> str:
+def rate(outcome: RunOutcome) -> str:
     """Units per second, in words."""
     seconds = max(outcome.progress.seconds, 1e-9)
     return f"{outcome.new} units in {duration(seconds)}, {outcome.new / seconds:.1f} a second"
 
 
 class Terminal:
-    """Progress for a terminal: one line that is overwritten, or a line every ten seconds in a file."""
+    """RunProgress for a terminal: one line that is overwritten, or a line every ten seconds in a file."""
 
     def __init__(self, out: TextIO = sys.stderr) -> None:
         self.out, self.live = out, out.isatty()
         self.shown = 0.0
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: RunProgress) -> None:
         now = monotonic()
         if now - self.shown >= (0.2 if self.live else 10.0) or progress.done == progress.total:
             self.shown = now
@@ -254,7 +286,10 @@ class Terminal:
             text = f"{bar:░<24} {progress.text}" if self.live else progress.text
             print(f"\r{text}\x1b[K" if self.live else text, end="" if self.live else "\n", file=self.out, flush=True)
 
-    def close(self) -> None:
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *error: object) -> None:
         if self.live and self.shown:
             print(file=self.out)
 

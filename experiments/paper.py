@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from adgm import METHODS
-from experiments.declared import Experiment, Panel
+from experiments.selections import Params
+from experiments.spec import Experiment, Panel
 from features.datasets.turntable import BOTH
 
 GAPS = tuple(range(10, 101, 10))
@@ -22,68 +23,78 @@ PAIRWISE, THIRD = methods(2, without=["dd", "lap"]), methods(3, without=["lap"])
 
 def gaps(keys: Iterable[str], model: str) -> tuple[Panel, ...]:
     """10, 20 and 30 points against 30, frames 10 to 100 apart."""
+    title, sweep = "{}: {} pts vs 30 pts", ("gap", "gap", GAPS, "Baseline")
     return tuple(
-        Panel(
-            f"{NAMES[key]}: {size} pts vs 30 pts", key, model, "gap", "gap", GAPS, "Baseline",
-            dataset_params={"points": size},
-        )
+        Panel(title.format(NAMES[key], size), key, model, *sweep, dataset_params={"points": size})
         for key in keys
         for size in SIZES
-    )  # fmt: skip
+    )
 
 
 def outliers(keys: Iterable[str], model: str, values: Iterable[int]) -> tuple[Panel, ...]:
-    return tuple(
-        Panel(NAMES[key], key, model, "numbers", "dataset.outliers", tuple(values), "# outliers") for key in keys
-    )
+    sweep = ("numbers", "dataset.outliers", tuple(values), "# outliers")
+    return tuple(Panel(NAMES[key], key, model, *sweep) for key in keys)
+
+
+Sweep = tuple[str, tuple[float | str, ...], str]  # what varies, its values, the axis
 
 
 def synthetic() -> tuple[Panel, ...]:
     """Random points under four disturbances, one at a time, and the turntable seen from two sides."""
     points = {"inliers": 15, "outliers": 5, "noise": 4.0, "rotation": 0.0, "scale": 1.0}
-    sweeps: tuple[tuple[str, str, str, tuple[float, ...]], ...] = (
-        ("deformation", "noise", "Deformation σ (px)", (0.0, 5.0, 10.0, 15.0, 20.0, 25.0)),
-        ("outliers", "outliers", "# outliers", (0, 5, 10, 15, 20)),
-        ("rotation", "rotation", "Rotation (°)", (0.0, 30.0, 60.0, 90.0, 135.0, 180.0)),
-        ("scale", "scale", "Scale", (0.5, 0.75, 1.0, 1.5, 2.0)),
-    )
+    sweeps: dict[str, Sweep] = {
+        "deformation": ("dataset.noise", (0.0, 5.0, 10.0, 15.0, 20.0, 25.0), "Deformation σ (px)"),
+        "outliers": ("dataset.outliers", (0, 5, 10, 15, 20), "# outliers"),
+        "rotation": ("dataset.rotation", (0.0, 30.0, 60.0, 90.0, 135.0, 180.0), "Rotation (°)"),
+        "scale": ("dataset.scale", (0.5, 0.75, 1.0, 1.5, 2.0), "Scale"),
+    }
+    fixed = {title: {k: v for k, v in points.items() if f"dataset.{k}" != sweep[0]} for title, sweep in sweeps.items()}
     random = tuple(
-        Panel(f"Random points, model {model}: {title}", "random", model, "drawn", f"dataset.{name}", values, axis,
-              dataset_params={k: v for k, v in points.items() if k != name})
+        Panel(f"Random points, model {model}: {title}", "random", model, "drawn", *sweep, dataset_params=fixed[title])
         for model in ("B", "C")
-        for title, name, axis, values in sweeps
-    )  # fmt: skip
+        for title, sweep in sweeps.items()
+    )
     scene = {"points": 20, "landmarks": BOTH}
-    turntable = (
-        Panel("Turntable: rotation", "turntable", "C", "gap", "gap", (5, 10, 20, 30, 45), "Views apart (°)",
-              dataset_params=scene | {"noise": 1.0}),
-        Panel("Turntable: deformation", "turntable", "C", "gap", "dataset.noise", (0.0, 2.0, 5.0, 10.0, 15.0),
-              "Deformation σ (px)", gap=20, dataset_params=scene),
-        Panel("Turntable: outliers", "turntable", "C", "gap", "dataset.points", (5, 10, 15, 20),
-              "Left points, against all on the right", gap=20, dataset_params={"landmarks": BOTH, "noise": 1.0}),
-    )  # fmt: skip
-    return random + turntable
+    views: dict[str, tuple[Sweep, Params]] = {
+        "rotation": (("gap", (5, 10, 20, 30, 45), "Views apart (°)"), {**scene, "noise": 1.0}),
+        "deformation": (("dataset.noise", (0.0, 2.0, 5.0, 10.0, 15.0), "Deformation σ (px)"), scene),
+        "outliers": (
+            ("dataset.points", (5, 10, 15, 20), "Left points, against all on the right"),
+            {"landmarks": BOTH, "noise": 1.0},
+        ),
+    }
+    return random + tuple(
+        Panel(
+            f"Turntable: {title}",
+            "turntable",
+            "C",
+            "gap",
+            *sweep,
+            gap=10 if title == "rotation" else 20,
+            dataset_params=params,
+        )
+        for title, (sweep, params) in views.items()
+    )
 
 
 def penalty() -> tuple[Panel, ...]:
     """One setting of ADGM at a time, on House 20 vs 30 (model B) and Cars with 10 outliers (model C)."""
-    sweeps: tuple[tuple[str, str, str, tuple[float | str, ...]], ...] = (
-        ("ρ0", "rho0", "First penalty ρ0", (0.06, 0.2, 0.6, 2.0, 6.0, 20.0, 60.0, "paper", "auto")),
-        ("β", "growth", "Growth β", (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)),
-        ("T1", "warmup", "Iterations to settle T1", (0, 50, 100, 200, 300, 500)),
-        ("T2", "patience", "Patience T2", (5, 10, 25, 50, 100, 200)),
-        ("start", "start", "Start", ("uniform", "zeros", "random")),
-    )
+    sweeps: dict[str, Sweep] = {
+        "ρ0": ("method.rho0", (0.06, 0.2, 0.6, 2.0, 6.0, 20.0, 60.0, "paper", "auto"), "First penalty ρ0"),
+        "β": ("method.growth", (1.1, 1.5, 2.0, 3.0, 5.0, 10.0), "Growth β"),
+        "T1": ("method.warmup", (0, 50, 100, 200, 300, 500), "Iterations to settle T1"),
+        "T2": ("method.patience", (5, 10, 25, 50, 100, 200), "Patience T2"),
+        "start": ("method.start", ("uniform", "zeros", "random"), "Start"),
+    }
+    house, cars = {"points": 20}, {"outliers": 10}
     return tuple(
         panel
-        for title, name, axis, values in sweeps
+        for title, sweep in sweeps.items()
         for panel in (
-            Panel(f"House: {title}", "house", "B", "gap", f"method.{name}", values, axis, gap=50,
-                  dataset_params={"points": 20}),
-            Panel(f"Cars: {title}", "cars", "C", "numbers", f"method.{name}", values, axis,
-                  dataset_params={"outliers": 10}),
+            Panel(f"House: {title}", "house", "B", "gap", *sweep, gap=50, dataset_params=house),
+            Panel(f"Cars: {title}", "cars", "C", "numbers", *sweep, dataset_params=cars),
         )
-    )  # fmt: skip
+    )
 
 
 BUILTIN = (
@@ -150,6 +161,16 @@ BUILTIN = (
         about="What the settings of the published algorithm do to the objective, to accuracy and to iterations.",
         paper="The paper only mentions these settings.",
         measures=("ratio", "accuracy", "iterations"),
+    ),
+    Experiment(
+        "gmbench",
+        "The public benchmark gmbench",
+        (Panel("Instances", "gmbench", "given", "numbers"),),
+        ("adgm+", "adgm", "adgm1", "ipfp", "rrwm", "mpm"),
+        about="154 instances of the field's own benchmark; beside its 20 methods: python -m experiments gmbench.",
+        measures=("best", "accuracy", "seconds"),
+        time_limit=10.0,
+        marks=(1.0, 10.0),
     ),
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in BUILTIN}

@@ -3,24 +3,21 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from adgm import METHODS
-from features.datasets import DATASETS, Dataset
+from experiments.selections import SELECTIONS, Params, sampled
+from features.datasets import DATASETS
 from features.models import MODELS
-from features.pairs import Value
-from features.setup import Setup, method_options
+from features.parameters import Value
+from features.recipe import Recipe, method_options
 
 MOST_UNITS = 500_000
 MOST_PANELS, MOST_VALUES, MOST_SEEDS, MOST_DRAWN = 40, 200, 100, 10_000
 MEASURED = ("ratio", "objective", "best", "accuracy", "error", "optimum", "seconds", "iterations")
 PARTS = {"dataset": "dataset_params", "model": "model_params", "method": "method_options"}
-Params = dict[str, Any]
 
 
 class Wrong(ValueError):
@@ -31,45 +28,6 @@ class Wrong(ValueError):
         self.key = key
 
 
-# ---- pair selection ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A way to name the pairs of a data set by its parameters."""
-
-    about: str
-    needs: tuple[str, ...]  # parameters that the data set must have
-    pairs: Callable[[Dataset, int, int], list[Params]]  # of a data set, a gap and a count, in a fixed order
-
-
-def all_frames(dataset: Dataset, gap: int, count: int) -> list[Params]:
-    return [{"left": left, "right": right} for left, right in combinations(range(dataset.count or 0), 2)]
-
-
-def frames_apart(dataset: Dataset, gap: int, count: int) -> list[Params]:
-    return [{"left": left, "right": left + gap} for left in range((dataset.count or 0) - gap)]
-
-
-def numbered(dataset: Dataset, gap: int, count: int) -> list[Params]:
-    return [{"number": number} for number in range(1, (dataset.count or 0) + 1)]
-
-
-def drawn(dataset: Dataset, gap: int, count: int) -> list[Params]:
-    return [{} for _ in range(count)]  # their seeds tell them apart
-
-
-SELECTIONS: dict[str, Selection] = {
-    "all": Selection("every two frames", ("left", "right"), all_frames),
-    "gap": Selection("every two frames that are so far apart", ("left", "right"), frames_apart),
-    "numbers": Selection("every pair of the set", ("number",), numbered),
-    "drawn": Selection("random pairs, one per seed", (), drawn),
-}
-
-
-# ---- records -----------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Unit:
     """One piece of work: a pair, a model and a method, and its place in the experiment."""
@@ -77,8 +35,10 @@ class Unit:
     key: str  # the same in every run of the same experiment
     panel: str
     x: Value | None
-    setup: Setup
+    setup: Recipe
     time_limit: float
+    variant: "Variant"
+    marks: tuple[float, ...] = ()  # seconds after which it is noted what the method would give
 
     @property
     def problem(self) -> str:
@@ -87,9 +47,37 @@ class Unit:
         return json.dumps([s.dataset, s.dataset_params, s.model, s.model_params], sort_keys=True)
 
 
-def unit_key(panel: str, x: Value | None, setup: Setup) -> str:
-    text = json.dumps([panel, x, setup.to_dict()], sort_keys=True, ensure_ascii=True)
+def unit_key(panel: str, x: Value | None, setup: Recipe, variant: str = "") -> str:
+    """Plain methods are told by their setup, variants by their name, too."""
+    content = [panel, x, setup.to_dict(), *([variant] if variant not in METHODS else [])]
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method of an experiment under a name of its own."""
+
+    name: str
+    method: str  # the key in METHODS
+    options: Params = field(default_factory=dict)
+    thousandths_of_n: Params = field(default_factory=dict)  # options in n / 1000, n being the problem's variables
+    searches: int = 0  # local searches that follow: the first from what was found, the others from random matchings
+    time_limit: float | None = None  # None: the experiment's
+
+    def __post_init__(self) -> None:
+        _check_text("variants", self.name, 100)
+        for options in (self.options, self.thousandths_of_n):
+            if not isinstance(options, Mapping):
+                raise Wrong("variants", f"The options of {self.name!r} are {options!r}, not names with their values.")
+        if self.method not in METHODS:
+            raise Wrong("variants", f"{self.name!r} is of the method {self.method!r}; there are {', '.join(METHODS)}.")
+        if not _whole(self.searches, 0, 100_000):
+            raise Wrong("variants", f"searches is {self.searches!r}; expected a whole number from 0.")
+        try:
+            Recipe(method=self.method, method_options={**self.options, **self.thousandths_of_n})
+        except ValueError as error:
+            raise Wrong("variants", str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -107,7 +95,10 @@ class Panel:
     values: tuple[Value, ...] = ()
     axis: str = ""  # what the horizontal axis is called; empty: the name of what varies
     gap: int = 10
-    count: int = 50  # pairs per seed, where they are drawn
+    count: int = 50  # pairs per seed, where they are drawn; how many, where not every one is meant
+    gaps: tuple[int, ...] = ()  # between frames, where they take turns
+    parity: int | None = None  # only left frames, or pairs, with this remainder by 2
+    shuffle: int = 0  # the seed of every choice of pairs at random
     dataset_params: Params = field(default_factory=dict)
     model_params: Params = field(default_factory=dict)
     method_options: Params = field(default_factory=dict)
@@ -173,17 +164,24 @@ class Panel:
                 raise Wrong(f"dataset_params.{name}", message)
         if not _whole(self.count, 1, MOST_DRAWN):
             raise Wrong("count", f"count is {self.count!r}; a whole number from 1 to {MOST_DRAWN} is right.")
+        if self.parity not in (None, 0, 1):
+            raise Wrong("parity", f"parity is {self.parity!r}; expected 0 (even), 1 (odd) or nothing.")
+        if not _whole(self.shuffle, 0, 100_000):
+            raise Wrong("shuffle", f"shuffle is {self.shuffle!r}; expected a whole number from 0 to 100000.")
+        if not isinstance(self.gaps, tuple) or bool(self.gaps) != (self.pairs in ("turns", "spread")):
+            raise Wrong("gaps", f"gaps is {self.gaps!r}; expected a list with turns or spread, else nothing.")
         if self.varies == "gap" and self.pairs != "gap":
             raise Wrong("varies", f'The gap varies, but pairs is {self.pairs!r}; pairs = "gap" is right.')
         most = (dataset.count or 2) - 1
         key, gaps = ("values", self.values) if self.varies == "gap" else ("gap", (self.gap,))
-        for gap in gaps if self.pairs == "gap" else ():
+        key, gaps = (key, gaps) if self.pairs == "gap" else ("gaps", self.gaps)
+        for gap in gaps:
             if not _whole(gap, 1, most):
                 raise Wrong(key, f"A gap is {gap!r}; a whole number from 1 to {most} is right for {dataset.label}.")
 
     def _try(self, key: str, **params: Params) -> None:
         try:
-            Setup(dataset=self.dataset, model=self.model, **params)  # type: ignore[arg-type]
+            Recipe(dataset=self.dataset, model=self.model, **params)  # type: ignore[arg-type]
         except ValueError as error:
             raise Wrong(key, str(error)) from None
 
@@ -207,18 +205,25 @@ class Panel:
     def all_pairs(self, x: Value | None) -> list[Params]:
         """Every pair of a setting, as parameters of the data set."""
         gap = x if self.varies == "gap" and isinstance(x, int) else self.gap
-        return SELECTIONS[self.pairs].pairs(DATASETS[self.dataset], gap, self.count)
+        return SELECTIONS[self.pairs].pairs(self, gap)
 
-    def setup(self, x: Value | None, pair: Params, number: int, method: str, seed: int) -> Setup:
+    def kept(self, begin: int, end: int) -> list[int]:
+        """The numbers of frames or pairs that may be chosen."""
+        return [number for number in range(begin, end) if self.parity in (None, number % 2)]
+
+    def setup(self, x: Value | None, pair: Params, number: int, variant: Variant, seed: int) -> Recipe:
         """The run of one unit. The seed goes to the data, to a model that samples and to a method that draws."""
-        chosen = {part: {**getattr(self, part), **self.varied(x).get(part, {})} for part in PARTS.values()}
+        chosen: dict[str, Any] = {
+            part: {**getattr(self, part), **self.varied(x).get(part, {})} for part in PARTS.values()
+        }
         own = seed * self.count + number if self.pairs == "drawn" else seed
-        chosen["dataset_params"] |= {**pair, "seed": own}
+        chosen["dataset_params"] |= {"seed": own, **pair}
+        chosen["method_options"] |= variant.options
         if any(one.name == "seed" for one in MODELS[self.model].parameters):
             chosen["model_params"].setdefault("seed", seed)
-        if seed and "seed" in method_options(method):
+        if seed and "seed" in method_options(variant.method):
             chosen["method_options"].setdefault("seed", seed)
-        return Setup(dataset=self.dataset, model=self.model, method=method, **chosen)
+        return Recipe(dataset=self.dataset, model=self.model, method=variant.method, **chosen)
 
 
 @dataclass(frozen=True)
@@ -228,12 +233,14 @@ class Experiment:
     name: str
     title: str
     panels: tuple[Panel, ...]
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  # keys of METHODS, or names of variants
     about: str = ""
     paper: str = ""  # what the paper says about it
     measures: tuple[str, ...] = ("ratio", "accuracy")
     seeds: tuple[int, ...] = (0,)
     time_limit: float = 60.0  # seconds per unit
+    marks: tuple[float, ...] = ()  # seconds after which a row notes the energy that the method would give
+    variants: tuple[Variant, ...] = ()
 
     def __post_init__(self) -> None:
         for one in ("name", "title", "about", "paper"):
@@ -246,7 +253,7 @@ class Experiment:
         for at, title in enumerate(titles):
             if title in titles[:at]:
                 raise Wrong(f"panel.{at}.title", f"Two panels are called {title!r}; different titles are right.")
-        for one, known in (("methods", list(METHODS)), ("measures", list(MEASURED))):
+        for one, known in (("methods", [*METHODS, *self._variants]), ("measures", list(MEASURED))):
             self._check_names(one, known)
         seeds = self.seeds
         whole = isinstance(seeds, tuple) and all(_whole(seed, 0, 100_000) for seed in seeds)
@@ -255,6 +262,9 @@ class Experiment:
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit <= 86_400:
             raise Wrong("time_limit", f"time_limit is {limit!r}; up to 86400 seconds are right.")
+        fine = isinstance(self.marks, tuple) and all(isinstance(mark, int | float) for mark in self.marks)
+        if not fine or not all(0 < mark <= limit for mark in self.marks):
+            raise Wrong("marks", f"marks is {self.marks!r}; expected seconds within the time limit of {limit:g}.")
         for at, panel in enumerate(self.panels):
             self._check_options(at, panel)
         if (size := self.size()) > MOST_UNITS:
@@ -274,17 +284,26 @@ class Experiment:
         for key, options in [*tries, ("method_options", panel.method_options)]:
             for method in self.applicable(panel) if options else ():
                 try:
-                    Setup(method=method, method_options=dict(options or {}))
+                    Recipe(method=self.variant(method).method, method_options=dict(options or {}))
                 except ValueError as error:
                     raise Wrong(f"panel.{at}.{key}", str(error)) from None
 
     # ---- its units -----------------------------------------------------------------------------------------------
 
+    @property
+    def _variants(self) -> dict[str, Variant]:
+        return {variant.name: variant for variant in self.variants}
+
+    def variant(self, name: str) -> Variant:
+        """What one of the methods stands for."""
+        return self._variants.get(name) or Variant(name, name)
+
     def applicable(self, panel: Panel) -> tuple[str, ...]:
         """The methods that take this panel's problems; `Entry.refusal` has the last word when it sees one."""
         orders = MODELS[panel.model].orders
-        fitting = [key for key in self.methods if max(orders) in METHODS[key].orders]
-        return tuple(key for key in fitting if 1 in orders or not METHODS[key].needs_unary)
+        entries = {name: METHODS[self.variant(name).method] for name in self.methods}
+        fitting = [name for name, entry in entries.items() if max(orders) in entry.orders]
+        return tuple(name for name in fitting if 1 in orders or not entries[name].needs_unary)
 
     def size(self, sample: int | None = None) -> int:
         """How many units there are."""
@@ -300,15 +319,21 @@ class Experiment:
         The sample is seeded and nested: 20 pairs contain the 5 of a smaller one. The first pair of every setting comes
         first, then the second …, so that every curve grows as the run goes on.
         """
-        queues = [(panel, x, sampled(panel.all_pairs(x), sample)) for panel in self.panels for x in panel.settings]
+        queues = [
+            (panel, x, sampled(panel.all_pairs(x), sample, panel.shuffle))
+            for panel in self.panels
+            for x in panel.settings
+        ]
+        entrants = {panel.title: list(map(self.variant, self.applicable(panel))) for panel in self.panels}
         for turn in range(max(len(pairs) for _, _, pairs in queues)):
             for panel, x, pairs in queues:
                 for number, pair in pairs[turn : turn + 1]:
                     for seed in self.seeds:
-                        for method in self.applicable(panel):
-                            setup = panel.setup(x, pair, number, method, seed)
-                            key = unit_key(panel.title, x, setup)
-                            yield Unit(key, panel.title, x, setup, float(self.time_limit))
+                        for variant in entrants[panel.title]:
+                            setup = panel.setup(x, pair, number, variant, seed)
+                            key = unit_key(panel.title, x, setup, variant.name)
+                            limit = float(variant.time_limit or self.time_limit)
+                            yield Unit(key, panel.title, x, setup, limit, variant, self.marks)
 
     def panel(self, title: str) -> Panel:
         return next(panel for panel in self.panels if panel.title == title)
@@ -326,15 +351,18 @@ class Experiment:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON, without what is left at its default; `from_dict` takes it back."""
-        return {**_values(self), "panels": [_values(panel) for panel in self.panels]}
+        parts = {"panels": self.panels, "variants": self.variants}
+        return _values(self) | {name: [_values(one) for one in them] for name, them in parts.items() if them}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> "Experiment":
         """From plain values, every one checked; what is wrong is blamed on its key, `panel.<number>.<key>` in one."""
-        panels = given.get("panels", ())
-        if not isinstance(panels, list | tuple):
-            raise Wrong("panel", f"panels is {panels!r}; a list of panels is right.")
-        own = _named(cls, {**given, "panels": ()})
+        panels, variants = given.get("panels", ()), given.get("variants", ())
+        for key, them in (("panel", panels), ("variants", variants)):
+            if not isinstance(them, list | tuple):
+                raise Wrong(key, f"{key} is {them!r}; expected a list of tables.")
+        own = _named(cls, {**given, "panels": (), "variants": ()})
+        own["variants"] = tuple(Variant(**_named(Variant, one)) for one in variants)
         return cls(**{**own, "panels": tuple(_panel(at, panel) for at, panel in enumerate(panels))})
 
 
@@ -377,13 +405,3 @@ def _check_text(key: str, value: Any, most: int) -> None:
 
 def _whole(value: Any, low: int, high: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-
-def sampled(pairs: list[Params], sample: int | None) -> list[tuple[int, Params]]:
-    """(number, pair) of the first `sample` in a fixed random order; all of them, in their own order, if None."""
-    if sample is None:
-        return list(enumerate(pairs))
-    if sample < 1:
-        raise ValueError(f"The sample is {sample} pairs per setting; at least 1 is right.")
-    order = np.random.default_rng(0).permutation(len(pairs))[:sample]
-    return [(int(k), pairs[k]) for k in order]

@@ -1,7 +1,9 @@
 """Worker processes on this machine, or those of a Dask cluster: groups go in, rows come out, nothing is lost.
 
 Local workers talk over one pipe each. A worker whose parent is gone reads the end of its pipe and ends; a worker that
-dies or overruns is replaced, the unit it was at is tried once more, and then becomes a row with its reason.
+dies or overruns is replaced, the unit it was at is tried once more, and then becomes a row with its reason. That is why
+they are our own: a ProcessPoolExecutor is broken as a whole when one of its processes dies, cannot end a task that
+overruns, and gives a group's rows only when all of them are done.
 """
 
 import os
@@ -14,14 +16,13 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from time import monotonic
 
-from experiments.declared import Unit
+from experiments.spec import Unit
 from experiments.store import Record
-from experiments.work import Group, failed, limit_memory, machine, peak_memory, run_group
+from experiments.trials import Group, failed, limit_memory, machine, peak_memory, run_group
 
 SPAWN = get_context("spawn")
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
-)
+LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in LIBRARIES} | {"VECLIB_MAXIMUM_THREADS": "1", "ADGM_THREADS": "1"}
 QUEUED = 2  # groups that a worker has at hand, so that it never waits for the disk
 TRIES = 2  # of a unit whose worker died
 GRACE = (2.0, 60.0)  # a unit may take so many times its limit, and so many seconds more for building, then it is ended
@@ -54,9 +55,6 @@ def run_here(groups: Sequence[Group], tally: Tally) -> Iterator[list[Record]]:
 
 def serve(pipe: Connection, memory: int) -> None:
     """A worker's life: groups in; rows and a word at each group's end out."""
-    from adgm import _tables
-
-    _tables.WORKERS = 1  # the cores are busy with the other workers
     limit_memory(memory)
     try:
         pipe.send(("ready", None))
@@ -71,7 +69,7 @@ def serve(pipe: Connection, memory: int) -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """New processes take over the environment: one thread of linear algebra each."""
+    """New processes take over the environment: one thread each, the cores being busy with the other workers."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
@@ -223,8 +221,8 @@ def run_dask(groups: Sequence[Group], address: str, tally: Tally) -> Iterator[li
     except (OSError, ValueError, TimeoutError) as error:
         raise ValueError(f"There is no Dask scheduler at {address} ({error}).") from error
     with client:
-        tasks = {client.submit(group_rows, group, pure=False, key=f"adgm-{os.getpid()}-{group.number}"): group
-                 for group in groups}  # fmt: skip
+        names = {group.number: f"adgm-{os.getpid()}-{group.number}" for group in groups}
+        tasks = {client.submit(group_rows, group, pure=False, key=names[group.number]): group for group in groups}
         try:
             for task in distributed.as_completed(list(tasks), loop=client.loop):
                 group = tasks.pop(task)

@@ -6,7 +6,7 @@ import platform
 import socket
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
@@ -14,15 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from adgm import METHODS, Problem, Result, solve
-from experiments.declared import Unit
+from adgm import METHODS, Problem, Result, State, solve
+from adgm.affinity import affinity
+from adgm.local_search import polish
+from adgm.rounding import Assignment, best_rounding, hungarian
+from experiments.spec import Unit
 from experiments.store import Record
 from features.datasets import DATASETS
 from features.datasets.photos import PAIRS, everything
+from features.metrics import measure, objectives
 from features.models import MODELS
 from features.pairs import Pair
-from features.score import Metrics, measure
-from features.setup import Setup
+from features.recipe import Recipe
 
 EVERY = 20  # iterations between two looks at the clock
 TIMING = ("seconds", "build_seconds", "machine")  # what differs between two runs of the same unit
@@ -50,7 +53,7 @@ def run_group(group: Group) -> Iterator[Record]:
     try:
         pair, at, note = load(group.units[0].setup)
         problem = group.units[0].setup.problem(pair)
-        _ = problem.scale  # part of building: it walks over all costs
+        share_tables(problem, group.units)
     except Exception as error:
         for unit in group.units:
             yield failed(unit, reason_of(error, "build this problem"))
@@ -60,16 +63,30 @@ def run_group(group: Group) -> Iterator[Record]:
         yield {**row(unit, pair, problem), "at": at, "note": note, "build_seconds": round(built, 6)}
 
 
+def share_tables(problem: Problem, units: Sequence[Unit]) -> None:
+    """What several methods look at is part of building, and nobody's time: the walk over all costs, the affinities."""
+    _ = problem.scale
+    rivals = [METHODS[unit.setup.method] for unit in units if not unit.setup.method.startswith("adgm")]
+    if any(not entry.refusal(problem) for entry in rivals):
+        affinity(problem)
+
+
 def row(unit: Unit, pair: Pair, problem: Problem) -> Record:
     """What one method made of one problem."""
-    setup = unit.setup
+    setup, variant = unit.setup, unit.variant
     if refusal := METHODS[setup.method].refusal(problem):
         return failed(unit, refusal, "refused")
     try:
-        result = solve(problem, setup.method_object(), every=EVERY, time_limit=unit.time_limit)
-        metrics = measure(pair, problem, result.assignment, MODELS[setup.model].sense)
+        method: Any = setup.method_object()
+        if variant.thousandths_of_n:
+            scaled = {name: value * problem.n / 1000 for name, value in variant.thousandths_of_n.items()}
+            method = replace(method, **scaled)
+        result, by = watched(problem, method, unit)
+        found = searched(problem, result.assignment, variant.searches)
+        metrics = measure(pair, problem, found, MODELS[setup.model].sense)
     except Exception as error:
         return failed(unit, reason_of(error, "run this method"))
+    value, truth_value = objectives(problem, metrics)
     return {
         **begun(unit, result.status),
         "shape": list(pair.shape),
@@ -78,19 +95,52 @@ def row(unit: Unit, pair: Pair, problem: Problem) -> Record:
         "possible": metrics.possible,
         "energy": finite(metrics.energy),
         "truth_energy": finite(metrics.truth_energy),
-        **objectives(problem, metrics),
+        "objective": finite(value),
+        "truth_objective": finite(truth_value),
         "iterations": result.iterations,
         "seconds": round(result.seconds, 6),
         "machine": machine()["id"],
-        **bounds(result),
+        **said(result),
+        **({"by": by} if by else {}),
     }
+
+
+def watched(problem: Problem, method: Any, unit: Unit) -> tuple[Result[Any], dict[str, float | None]]:
+    """The result, and for every mark the energy of the matching that the method would have given by then.
+
+    A method looks at the clock between two steps, so it may end late; what it finds after a mark does not count there.
+    Nor do passing matchings of a method that keeps none: the last one is what it gives.
+    """
+    began = perf_counter()
+    news: list[tuple[float, float]] = []
+
+    def watch(state: State) -> None:
+        energy = best_rounding(problem, state.x)[1] if state.best is None else state.best_energy
+        news.append((perf_counter() - began, energy))
+
+    result = solve(problem, method, every=EVERY, time_limit=unit.time_limit, watch=watch if unit.marks else None)
+    news.append((perf_counter() - began, result.energy))
+    by = {mark: next((energy for at, energy in reversed(news) if at <= mark), None) for mark in unit.marks}
+    return result, {f"{mark:g}": finite(energy) for mark, energy in by.items()}
+
+
+def searched(problem: Problem, found: Assignment, searches: int, seed: int = 0) -> Assignment:
+    """The best of so many local searches, the first from what was found, the others from random matchings."""
+    rng = np.random.default_rng(seed)
+    best, energy = found, problem.energy(found.astype(float))
+    for number in range(searches):
+        start = hungarian(problem, rng.random(problem.n)) if number else found
+        end = polish(problem, start)[0]
+        if (reached := problem.energy(end.astype(float))) < energy:
+            best, energy = end, reached
+    return best
 
 
 def begun(unit: Unit, status: str) -> Record:
     s = unit.setup
     options = {"options": s.method_options} if s.method_options else {}
-    return {"kind": "row", "key": unit.key, "panel": unit.panel, "x": unit.x, "at": s.dataset_params,
-            "method": s.method, **options, "status": status}  # fmt: skip
+    place = {"kind": "row", "key": unit.key, "panel": unit.panel, "x": unit.x, "at": s.dataset_params}
+    return {**place, "method": unit.variant.name, **options, "status": status}
 
 
 def failed(unit: Unit, reason: str, status: str = "failed") -> Record:
@@ -104,7 +154,7 @@ def reason_of(error: BaseException, what: str) -> str:
     return f"{type(error).__name__}: {error}"[:300]
 
 
-def load(setup: Setup) -> tuple[Pair, dict[str, Any], str]:
+def load(setup: Recipe) -> tuple[Pair, dict[str, Any], str]:
     """The pair without images, the parameters that made it, and a word where they are not the ones asked for."""
     at, note = dict(setup.dataset_params), ""
     if setup.dataset in PAIRS:
@@ -116,34 +166,12 @@ def load(setup: Setup) -> tuple[Pair, dict[str, Any], str]:
     return DATASETS[setup.dataset].load(images=False, **at), at, note
 
 
-def objectives(problem: Problem, metrics: Metrics) -> Record:
-    """The paper's objective, which is maximised, of the matching and of the truth.
-
-    Similarities count as they are. Pairwise costs M become max(M) − M over the compatible pairs, which are all
-    ordered pairs of matches. Unary costs beside them have no place in that rule: then there is no objective.
-    """
-
-    def objective(energy: float | None, matched: int) -> float | None:
-        if energy is None:
-            return None
-        if metrics.sense == "similarity":
-            return finite(0.0 - energy)
-        return finite(problem.scale * matched * (matched - 1) - energy)
-
-    if metrics.sense == "cost" and any(p.order(problem.shape) != 2 for p in problem.potentials):
-        return {"objective": None, "truth_objective": None}
-    true = (metrics.possible or 0) + metrics.added
-    return {
-        "objective": objective(metrics.energy, metrics.matched),
-        "truth_objective": objective(metrics.truth_energy, true),
-    }
-
-
-def bounds(result: Result[Any]) -> Record:
-    """What a method proves: no matching has less than `lower`, and whether that is what it found."""
-    if not hasattr(result.state, "lower"):
-        return {}
-    return {"lower": finite(float(result.state.lower)), "proved": bool(result.state.proved)}
+def said(result: Result[Any]) -> Record:
+    """What a method says beside its matching: a bound and whether it proves it, how many of its runs agree."""
+    state = result.state
+    proof = {"lower": finite(float(state.lower)), "proved": bool(state.proved)} if hasattr(state, "lower") else {}
+    lanes = {"lanes": len(state.lanes), "agreeing": int(state.agreeing)} if hasattr(state, "lanes") else {}
+    return proof | lanes
 
 
 def finite(value: float | None) -> float | None:

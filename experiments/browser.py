@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,22 +60,38 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(**environment: str | None) -> Iterator[Server]:
-    """The app on a free port, with these variables set (None: not set), until the block ends."""
+def serving(
+    script: Path = ROOT / "app.py", command: Sequence[str] = (), prefix: str = "", **environment: str | None
+) -> Iterator[Server]:
+    """A script of Streamlit's, or a command that starts one, on a free port until the block ends.
+
+    `prefix` is a folder of the site that it lives in, as on a shared host. The environment is this process's, with
+    these variables changed (None: not set).
+    """
     with socket.socket() as probe, tempfile.TemporaryDirectory() as folder:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
         probe.close()
         log, answer = Path(folder, "log"), Path(folder, "answer")
         settings = {**os.environ, **environment}
-        words = [sys.executable, "-c", SERVER, str(answer), "run", str(ROOT / "app.py"), "--server.headless=true"]
-        words += [f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none"]
+        words = list(command) or [sys.executable, "-c", SERVER, str(answer), "run", str(script)]
+        options = {
+            "port": port,
+            "address": "127.0.0.1",
+            "fileWatcherType": "none",
+            "baseUrlPath": prefix,
+            "headless": "true",
+        }
+        words += [f"--server.{name}={value}" for name, value in options.items()]
         with log.open("wb") as out:
             process = subprocess.Popen(
-                words, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
+                words,
+                cwd=folder if command else ROOT,
+                stdout=out,
+                stderr=subprocess.STDOUT,
                 env={name: value for name, value in settings.items() if value is not None},
-            )  # fmt: skip
-        server = Server(f"http://127.0.0.1:{port}", process, log, answer)
+            )
+        server = Server(f"http://127.0.0.1:{port}{'/' * bool(prefix)}{prefix}", process, log, answer)
         try:
             wait_until(lambda: answers(server), PATIENCE)
             yield server
@@ -94,14 +110,18 @@ def answers(server: Server) -> bool:
     return False
 
 
+def chromium_path() -> str | None:
+    """The system's browser, if there is one."""
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
+
+
 @contextlib.contextmanager
 def chromium() -> Iterator[Any]:
     """A headless browser."""
     from playwright.sync_api import sync_playwright
 
-    executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=SWITCHES)
+        browser = driver.chromium.launch(executable_path=chromium_path(), args=SWITCHES)
         yield browser
         browser.close()
 
@@ -122,10 +142,13 @@ class Visit:
         self.page = context.new_page()
         self.page.set_default_timeout(1000 * PATIENCE)
         self.received: list[bytes] = []
+        self.sent: list[bytes] = []
+        self.fetched: list[str] = []  # addresses of media files
         self.errors: list[str] = []
         self.page.on("console", self._listen)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("websocket", lambda socket: socket.on("framereceived", self._receive))
+        self.page.on("request", self._notice)
+        self.page.on("websocket", self._overhear)
         self.main = self.page.get_by_test_id("stMain")
         self.side = self.page.get_by_test_id("stSidebar")
         self.page.goto(url)
@@ -134,8 +157,13 @@ class Visit:
         if message.type == "error":
             self.errors.append(message.text)
 
-    def _receive(self, payload: bytes | str) -> None:
-        self.received.append(payload if isinstance(payload, bytes) else payload.encode())
+    def _notice(self, request: Any) -> None:
+        if "/media/" in request.url.replace("/static/media/", ""):  # the fonts are not ours
+            self.fetched.append(request.url)
+
+    def _overhear(self, socket: Any) -> None:
+        for event, kept in (("framereceived", self.received), ("framesent", self.sent)):
+            socket.on(event, lambda said, kept=kept: kept.append(said if isinstance(said, bytes) else said.encode()))
 
     def close(self) -> None:
         self.page.close()
@@ -182,7 +210,7 @@ class Visit:
         """Run `number` of this session has ended, and the page shows what came of it."""
         self.main.get_by_text(re.compile(rf"^({ENDED}).*· run {number}$")).first.wait_for()
         self.main.get_by_text("Take it away").wait_for()
-        self.wait_until(lambda: self.board("board => board.data.lines.text.every((text) => text.includes('share'))"))
+        self.wait_until(lambda: self.board("board => board.data.final"))
 
     # ------------------------------------------------------------------ the canvas
 

@@ -5,8 +5,8 @@ A machine without Chromium or playwright gets a sentence instead.
 
 from time import monotonic
 
-from experiments.bench import Row, row
-from experiments.driving import Visit, chromium, serving
+from experiments.bench.solver import Reading, reading
+from experiments.browser import Visit, chromium, serving
 
 RUNS = 50
 SETTLED = 10  # runs after which caches are full
@@ -15,13 +15,13 @@ ENDLESS = "?data=turntable&data.right=40&data.points=30&model=C&method=adgm1&met
 CHART = b"energy chart"  # its key: every update of the page redraws it once
 
 
-def ui(runs: int = RUNS) -> list[Row]:
+def ui(runs: int = RUNS) -> list[Reading]:
     """All measurements, in one session of the app."""
     began = monotonic()
     with serving() as server, chromium() as browser:
         page = Visit(browser.new_context(viewport={"width": 1400, "height": 1000}), f"{server.url}/{ENDLESS}")
         page.ready()
-        rows = [row("app: start of the server to a usable page", monotonic() - began, "s")]
+        rows = [reading("app: start of the server to a usable page", monotonic() - began, "s")]
         rows += [first_frame(page), *updates(page)]
         page.close()
         page = Visit(browser.new_context(viewport={"width": 1400, "height": 1000}), server.url)
@@ -35,21 +35,21 @@ def ui(runs: int = RUNS) -> list[Row]:
         settled = min(SETTLED, runs) - 1
         growth = held[-1] - held[settled]
         note = f"{held[0]:.0f} MB after the first run, {held[settled]:.0f} MB after {settled + 1}"
-        rows.append(row(f"app: server's memory after {runs} runs in one session", held[-1], "MB", "flat", note))
-        rows.append(row(f"app: its growth from run {settled + 1} to {runs}", growth, "MB", "below 30 MB"))
+        rows.append(reading(f"app: server's memory after {runs} runs in one session", held[-1], "MB", "flat", note))
+        rows.append(reading(f"app: its growth from run {settled + 1} to {runs}", growth, "MB", "below 30 MB"))
         page.close()
         return rows
 
 
-def first_frame(page: Visit) -> Row:
+def first_frame(page: Visit) -> Reading:
     """From the click on Start to the first lines of the run."""
     began = monotonic()
     page.press("Start")
     page.wait_until(lambda: page.board("board => board.lines.length > 0"))
-    return row("app: Start to the first frame", monotonic() - began, "s")
+    return reading("app: Start to the first frame", monotonic() - began, "s")
 
 
-def updates(page: Visit) -> list[Row]:
+def updates(page: Visit) -> list[Reading]:
     """How often and with how much a page is updated while a run goes on."""
     page.choose("Pace", "100 iterations/s")
     page.wait_until(lambda: page.iteration() > 20)
@@ -59,6 +59,8 @@ def updates(page: Visit) -> list[Row]:
     seconds, payloads = monotonic() - began, list(page.received)
     count = max(1, sum(CHART in payload for payload in payloads))
     return [
-        row("app: updates of a running page", count / seconds, "per s", "at least 2"),
-        row("app: bytes of an update", sum(map(len, payloads)) / count / 1000, "kB", note="curves, heat map and lines"),
+        reading("app: updates of a running page", count / seconds, "per s", "at least 2"),
+        reading(
+            "app: bytes of an update", sum(map(len, payloads)) / count / 1000, "kB", note="curves, heat map and lines"
+        ),
     ]

@@ -1,0 +1,49 @@
+"""BENCHES: speed, measured. An entry is a benchmark of `python -m experiments bench`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+
+from experiments.bench import baselines, solver
+from experiments.bench.solver import Reading
+
+
+def app() -> list[Reading]:
+    """The app in a browser."""
+    from experiments.bench.ui import ui  # needs playwright
+
+    return ui()
+
+
+BENCHES: dict[str, Callable[[], list[Reading]]] = {
+    "pairwise": solver.pairwise,
+    "third": solver.third_order,
+    "models": solver.models,
+    "rivals": baselines.readings,
+    "growth": solver.growth,
+    "delaunay": solver.delaunay_candidates,
+    "edges": lambda: solver.in_process("on_edges", 150),
+    "formula": lambda: solver.in_process("large_formula", 200),
+    "photos": lambda: solver.in_process("readings", module="photos"),
+    "start": solver.start_up,
+    "ui": app,
+}
+USUAL = [name for name in BENCHES if name != "ui"]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("only", nargs="*", help=f"some of {', '.join(BENCHES)}; all but ui if none is named")
+    parser.add_argument("--ui", action="store_true", help="measure the app in a real browser instead")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(options: argparse.Namespace) -> int:
+    if unknown := sorted(set(options.only) - set(BENCHES)):
+        raise ValueError(f"There is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}.")
+    readings = []
+    for name in ["ui"] if options.ui else options.only or USUAL:
+        print(f"… {name}", file=sys.stderr, flush=True)
+        readings += BENCHES[name]()
+    print(json.dumps(readings, indent=1) if options.json else solver.table(readings))
+    return 0

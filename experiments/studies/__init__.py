@@ -1,0 +1,10 @@
+"""STUDIES: declared experiments with a summary of their own. An entry is a command of `python -m experiments`."""
+
+from experiments.studies import gmbench, photos, rivals, stuck
+
+STUDIES = {
+    "gmbench": (gmbench, "the public benchmark: our methods beside the 20 published ones, on its instances"),
+    "photos": (photos, "graph matching and the classics on Oxford's photographs, on the same points"),
+    "rivals": (rivals, "every method on a fixed sample of real pairs: who wins where"),
+    "stuck": (stuck, "how often ADGM+, ADGM and its fixed penalties reach the best known energy"),
+}
