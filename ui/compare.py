@@ -8,19 +8,22 @@ from typing import Any
 import streamlit as st
 
 from adgm import METHODS, Problem
-from features import comparison, figures
+from features import comparison
+from features.metrics import BETTER, WORD, number, ratio
 from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import Pair
-from features.score import BETTER, WORD, number, ratio
-from features.setup import PAIR_FILE
-from features.stage import KINDS
-from ui import address, canvas, controls, gallery, live, match, takeaway, warmup
-from ui.choices import CANVAS, Chosen, model_key, pair_key, problem_of, sidebar
-from ui.compare_charts import scatter_chart, time_chart
+from features.plots import figures
+from features.plots.theme import KINDS
+from features.recipe import PAIR_FILE
+from ui import canvas, examples, exports, live, match, url_state, warmup, widgets
+from ui.charts.comparison import scatter_chart, time_chart
+from ui.jobs.comparison import Entrant, Progress, Series
 from ui.match import empty_state
-from ui.runs import Run, size_of
-from ui.series import Entrant, Progress, Series
+from ui.page_run import Run
+from ui.sidebar import CANVAS, Chosen, model_key, pair_key, problem_of, sidebar
+from ui.size import Size
+from ui.state import COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
 
 INTRODUCTION = (
     "The same pair and the same model, solved by ADGM and by its rivals: matchings, scores and times side by side."
@@ -32,6 +35,7 @@ ENDS = {
     "finished": "All done",
     "stopped": "Stopped",
     "abandoned": "Ended: nobody was watching",
+    "failed": "Failed",
 }
 
 
@@ -46,61 +50,65 @@ class Compared:
 
     @property
     def options(self) -> dict[str, dict[str, Any]]:
-        return {setup.method: setup.method_options for setup in self.series.setups}
+        return {recipe.method: recipe.method_options for recipe in self.series.recipes}
 
     @property
     def command(self) -> str:
-        return comparison.as_command(self.chosen.setup, self.series.keys, self.options, self.time_limit)
+        return comparison.as_command(self.chosen.recipe, self.series.keys, self.options, self.time_limit)
 
 
 def show() -> None:
     open_if_asked()
-    st.subheader("Compare the methods on one pair", anchor=False)
-    st.caption(INTRODUCTION)
-    gallery.greet()
-    gallery.show()
+    head, asked, stage, result = (st.container(key=name) for name in ("head", "asked", "stage", "result"))
+    with head:
+        st.subheader("Compare the methods on one pair", anchor=False)
+        st.caption(INTRODUCTION)
+        examples.greet()
+        examples.show()
     chosen = sidebar(solver=False)
+    with asked:
+        compared = compared_now(chosen)
+    progress = compared.series.progress() if compared is not None else None
+    with stage:  # in every drawing of the page, as `live.show` explains
+        ticking = progress is not None and progress.active
+        st.fragment(status, run_every=TICK if ticking else None)(compared, progress)
+    with result:
+        if compared is not None and progress is not None:
+            if progress.entrants:
+                table(compared, progress)
+                pictures(progress)
+                charts(compared, progress)
+            if not progress.active:
+                take_away(compared)
+
+
+def compared_now(chosen: Chosen | None) -> Compared | None:
+    """Ask what to compare; the comparison to show, if there is one for what is chosen."""
     if chosen is None:
         empty_state()
-        return
-    address.keep(with_solver_of_before(chosen.address))
-    size = size_of(chosen)
-    st.caption(f"{chosen.pair.name} · {MODELS[chosen.setup.model].label} · {size.text}")
+        return None
+    size = Size(chosen.pair.shape, MODELS[chosen.recipe.model])
+    st.caption(f"{chosen.pair.name} · {MODELS[chosen.recipe.model].label} · {size.text}")
     if complaint := chosen.complaint:
         st.warning(complaint)
-        return
+        return None
     try:
         with st.spinner("Building the potentials …"):
             problem = problem_of(chosen)
     except (ValueError, MemoryError) as error:
         st.warning(str(error) or "There is not enough memory for this problem: take fewer points.")
-        return
-    compared: Compared | None = st.session_state.get("compared")
+        return None
+    compared = COMPARED.get()
     ask(chosen, problem, compared)
     if compared is None:
         st.info("Press **Compare** to run the ticked methods, one after another.", icon=":material/leaderboard:")
-        return
-    active = running(compared)
-    if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
+        return None
+    if not running(compared) and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
         st.info("Another pair is chosen now: press **Compare** to run the methods on it.", icon=":material/info:")
-        return
+        return None
     if model_key(compared.chosen) != model_key(chosen):
         st.info("The model has changed since this comparison.", icon=":material/info:")
-    progress = compared.series.progress()
-    st.fragment(status, run_every=TICK if progress.active else None)(compared, progress)
-    if progress.entrants:
-        table(compared, progress)
-        pictures(progress)
-        charts(compared, progress)
-    if not progress.active:
-        take_away(compared)
-
-
-def with_solver_of_before(words: address.Address) -> address.Address:
-    """What is chosen here, and the solver that is chosen on the Match page."""
-    before: address.Address = st.session_state.get(address.KEPT, {})
-    solver = {name: text for name, text in before.items() if name.partition(".")[0] == "method"}
-    return {name: text for name, text in words.items() if not solver or name.partition(".")[0] != "method"} | solver
+    return compared
 
 
 def running(compared: Compared | None) -> bool:
@@ -115,19 +123,29 @@ def ask(chosen: Chosen, problem: Problem, compared: Compared | None) -> None:
     methods = choose_methods(chosen.pair, problem)
     with st.container(horizontal=True, vertical_alignment="bottom", key="ask"):
         go = st.button(
-            "Compare", type="primary", icon=":material/play_arrow:", key="compare",
+            "Compare",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="compare",
             disabled=not methods or running(compared),
-        )  # fmt: skip
+        )
         limit = st.number_input(
-            "Time limit each (s)", 1, 600, 10, key="compare limit", width=150,
+            "Time limit each (s)",
+            1,
+            600,
+            10,
+            key="compare limit",
+            width=150,
             help="A method that takes longer is stopped, and shows the best matching it has found by then.",
-        )  # fmt: skip
+        )
         with st.popover("Options", icon=":material/tune:", help="Seeds and other options, for each method"):
             options = choose_options()
         bounded = st.toggle(
-            "Bound", True, key="compare bound",
+            "Bound",
+            True,
+            key="compare bound",
             help="Also look for a lower bound on the energy of every matching: how far from optimal can they be?",
-        )  # fmt: skip
+        )
     if go:
         start(chosen, problem, methods, options, float(limit), bounded)
 
@@ -135,7 +153,8 @@ def ask(chosen: Chosen, problem: Problem, compared: Compared | None) -> None:
 def choose_methods(pair: Pair, problem: Problem) -> list[str]:
     """The ticked methods, all that fit at first; the others are named with the reason."""
     fitting = [*comparison.fitting(problem), *comparison.references(pair)]
-    left_out: set[str] = st.session_state.setdefault("left out", set())
+    left_out = LEFT_OUT.get() or set()
+    LEFT_OUT.set(left_out)
     key = f"methods {' '.join(fitting)}"
 
     def remember() -> None:
@@ -144,9 +163,14 @@ def choose_methods(pair: Pair, problem: Problem) -> list[str]:
         left_out.update(method for method in fitting if method not in ticked)
 
     ticked = st.pills(
-        "Methods", fitting, selection_mode="multi", default=[one for one in fitting if one not in left_out], key=key,
-        format_func=comparison.LABELS.__getitem__, on_change=remember,
-    )  # fmt: skip
+        "Methods",
+        fitting,
+        selection_mode="multi",
+        default=[one for one in fitting if one not in left_out],
+        key=key,
+        format_func=comparison.LABELS.__getitem__,
+        on_change=remember,
+    )
     others = [one for one in METHODS if one not in fitting]
     if others:
         with st.expander(f"{len(others)} methods do not fit this problem", key="refused"):
@@ -156,17 +180,11 @@ def choose_methods(pair: Pair, problem: Problem) -> list[str]:
 
 def choose_options() -> dict[str, dict[str, Any]]:
     """The options of each method, those that differ from their defaults; one method is shown at a time."""
-    chosen: dict[str, dict[str, Any]] = st.session_state.setdefault("compare options", {})
-
-    def put_back() -> None:
-        method = st.session_state["options of"]
-        controls.set_options(method, chosen.get(method, {}))
-
-    method = controls.choose(
-        "Method", list(METHODS), "options of", format_func=lambda one: METHODS[one].label, on_change=put_back
-    )
+    chosen = OPTIONS.get() or {}
+    method = widgets.choose("Method", list(METHODS), OPTIONS_OF, format_func=lambda one: METHODS[one].label)
     st.caption(METHODS[method].cite)
-    chosen[method] = controls.method_settings(method)
+    chosen[method] = widgets.method_settings(method, chosen.get(method, {}), "compare")
+    OPTIONS.set(chosen)
     changed = [METHODS[one].label for one, values in chosen.items() if values]
     if changed:
         st.caption(f"Changed: {', '.join(changed)}.")
@@ -177,51 +195,58 @@ def start(
     chosen: Chosen, problem: Problem, methods: Sequence[str], options: Mapping[str, Any], limit: float, bounded: bool
 ) -> None:
     """Run the methods; a sentence and no comparison if that cannot be."""
-    earlier: Compared | None = st.session_state.get("compared")
-    warmup.begin().wait()
+    earlier = COMPARED.get()
+    warmup.begin().wait("portfolio")  # no method shall pay for compiling
     try:
-        setups = [
-            replace(chosen.setup, method=one, method_options=dict(options.get(one, {})))
-            for one in methods if one in METHODS
-        ]  # fmt: skip
-        series = Series(
-            chosen.pair, problem, setups, time_limit=limit, bounded=bounded, reference=comparison.RANSAC in methods
-        ).start()
+        recipes = [
+            replace(chosen.recipe, method=one, method_options=dict(options.get(one, {})))
+            for one in methods
+            if one in METHODS
+        ]
+        classics = [one for one in methods if one not in METHODS]
+        series = Series(chosen.pair, problem, recipes, time_limit=limit, bounded=bounded, references=classics).start()
     except (ValueError, MemoryError) as error:
         st.error(str(error) or "There is not enough memory for this comparison.")
         return
     if earlier is not None:
         earlier.series.stop()
-    st.session_state["compared"] = Compared(series, chosen, limit, 1 + (earlier.number if earlier else 0))
+    COMPARED.set(Compared(series, chosen, limit, 1 + (earlier.number if earlier else 0)))
     st.rerun()
 
 
 # ---- what came of it ---------------------------------------------------------------------------------------------
 
 
-def status(compared: Compared, drawn: Progress) -> None:
+def status(compared: Compared | None, drawn: Progress | None) -> None:
     """The live part of the page: how far it is. All else is drawn anew only when there is something new."""
-    compared.series.touch()
-    progress = compared.series.progress()
-    if (progress.status, len(progress.entrants)) != (drawn.status, len(drawn.entrants)):
-        st.rerun()
+    progress = None
+    if compared is not None and drawn is not None:
+        compared.series.touch()
+        progress = compared.series.progress()
+        if (progress.status, len(progress.entrants)) != (drawn.status, len(drawn.entrants)):
+            st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
+        button, told = st.empty(), st.empty()
+    if compared is None or progress is None:
+        return
     if progress.active:
-        with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
-            st.button("Stop comparing", icon=":material/stop:", on_click=compared.series.stop)
-            job = progress.job
-            text = f"**{progress.current or 'Preparing'}**, {progress.parts + 1} of {progress.total}"
-            if job is not None and job.status == "waiting" and job.position:
-                text += f" · number {job.position} in the queue; other runs on this server come first"
-            elif job is not None:
-                text += f" · iteration {job.iteration:,} · {job.elapsed:.1f} s"
-            st.progress(progress.parts / progress.total, text)
+        button.button("Stop comparing", icon=":material/stop:", key="stop comparing", on_click=compared.series.stop)
+        job = progress.job
+        text = f"**{progress.current or 'Preparing'}**, {progress.parts + 1} of {progress.total}"
+        if job is not None and job.status == "waiting" and job.position:
+            text += f" · number {job.position} in the queue; other runs on this server come first"
+        elif job is not None:
+            text += f" · iteration {job.iteration:,} · {job.elapsed:.1f} s"
+        told.progress(progress.parts / progress.total, text)
         return
     parts = [f"**{ENDS[progress.status]}**", f"{len(progress.entrants)} of {len(compared.series.keys)} methods"]
     seen = {entrant.row.key for entrant in progress.entrants}
     missing = [comparison.LABELS[key] for key in compared.series.keys if key not in seen]
     if missing:
         parts.append(f"not run: {', '.join(missing)}")
-    st.markdown(" · ".join(parts))
+    if progress.error:
+        parts.append(f"the comparison stopped unexpectedly ({progress.error})")
+    told.markdown(" · ".join(parts))
 
 
 def table(compared: Compared, progress: Progress) -> None:
@@ -231,7 +256,10 @@ def table(compared: Compared, progress: Progress) -> None:
     word = WORD[sense].capitalize()
     number_column, help = st.column_config.NumberColumn, BETTER[sense]
     st.dataframe(
-        records, hide_index=True, key=table_key(compared), on_select=lambda: ask_to_open(compared),
+        records,
+        hide_index=True,
+        key=table_key(compared),
+        on_select=lambda: ask_to_open(compared),
         height=40 + 35 * len(records),
         selection_mode="single-row",  # not cells: a click on a header to sort would select the first of them, too
         column_config={
@@ -244,7 +272,7 @@ def table(compared: Compared, progress: Progress) -> None:
             "Iterations": number_column(format="localized"),
             "Seconds": number_column(format="%.4f", help="Computing alone: neither waiting nor drawing"),
         },
-    )  # fmt: skip
+    )
     notes = ["Tick a row to open its matching on the Match page; click a header to sort."]
     metrics = next((row.metrics for row in rows if row.metrics is not None), None)
     if metrics is not None and metrics.truth_score is not None:
@@ -294,10 +322,14 @@ def pictures(progress: Progress) -> None:
             with place.container(gap=None):
                 st.image(entrant.picture, width="stretch")
                 st.button(
-                    caption(entrant, comparison.is_best(entrant.row, progress.rows)), key=f"open {entrant.row.key}",
-                    type="tertiary", help="Open on the Match page", on_click=open_later, args=(entrant,),
+                    caption(entrant, comparison.is_best(entrant.row, progress.rows)),
+                    key=f"open {entrant.row.key}",
+                    type="tertiary",
+                    help="Open on the Match page",
+                    on_click=open_later,
+                    args=(entrant,),
                     disabled=entrant.job is None,
-                )  # fmt: skip
+                )
     if shown[0].row.metrics is not None and shown[0].row.metrics.possible is not None:
         meanings = [f":{COLOUR_NAMES[name]}[{kind.meaning}]" for name, kind in KINDS.items()]
         st.caption(f"Lines: {', '.join(meanings)}. Diamonds have no partner. The best found in bold.")
@@ -319,9 +351,11 @@ def charts(compared: Compared, progress: Progress) -> None:
     with left:
         curves = {one.row.key: one.curve for one in done}
         st.echarts_chart(
-            time_chart(curves, series.sense, first.truth_score), height=380, key="time chart",
+            time_chart(curves, series.sense, first.truth_score),
+            height=380,
+            key="time chart",
             alt="Score of the best matching of every method over time",
-        )  # fmt: skip
+        )
     with right:
         metrics = {one.row.key: one.row.metrics for one in done}
         dots = {key: (m.score, m.accuracy) for key, m in metrics.items() if m is not None and m.accuracy is not None}
@@ -330,9 +364,11 @@ def charts(compared: Compared, progress: Progress) -> None:
             return
         truth = None if first.truth_score is None else (first.truth_score, 1.0)
         st.echarts_chart(
-            scatter_chart(dots, series.sense, truth), height=380, key="scatter chart",
+            scatter_chart(dots, series.sense, truth),
+            height=380,
+            key="scatter chart",
             alt="Score against accuracy of every method",
-        )  # fmt: skip
+        )
 
 
 # ---- taking it away ----------------------------------------------------------------------------------------------
@@ -346,14 +382,14 @@ def take_away(compared: Compared) -> None:
     with st.expander("Take it away", icon=":material/download:", key="take comparison"):
         st.markdown("**Table**")
         with st.container(horizontal=True):
-            takeaway.download("CSV", "comparison.csv", lambda: comparison.table_csv(rows))
-            takeaway.download("Markdown", "comparison.md", lambda: comparison.table_markdown(rows).encode())
-            takeaway.download("LaTeX", "comparison.tex", lambda: comparison.table_latex(rows).encode())
+            exports.download("CSV", "comparison.csv", lambda: comparison.table_csv(rows))
+            exports.download("Markdown", "comparison.md", lambda: comparison.table_markdown(rows).encode())
+            exports.download("LaTeX", "comparison.tex", lambda: comparison.table_latex(rows).encode())
         st.markdown("**Pictures and matchings**")
         with st.container(horizontal=True):
             for kind in ("png", "pdf"):
-                takeaway.download(f"Grid ({kind.upper()})", f"grid.{kind}", partial(grid, compared, kind))
-            takeaway.download("Matchings (JSON)", "matchings.json", lambda: comparison.matchings_json(pair, rows))
+                exports.download(f"Grid ({kind.upper()})", f"grid.{kind}", partial(grid, compared, kind))
+            exports.download("Matchings (JSON)", "matchings.json", lambda: comparison.matchings_json(pair, rows))
         st.markdown("**The same on the command line**")
         if compared.chosen.own:
             st.caption(f"The points exist only here: save the pair as {PAIR_FILE} from the Match page first.")
@@ -377,29 +413,26 @@ def ask_to_open(compared: Compared) -> None:
 
 
 def open_later(entrant: Entrant) -> None:
-    st.session_state["open"] = entrant
+    ENTRANT.set(entrant)
 
 
 def open_if_asked() -> None:
     """Hand the run of a clicked row to the Match page, with the settings it had."""
-    entrant: Entrant | None = st.session_state.pop("open", None)
-    compared: Compared | None = st.session_state.get("compared")
+    entrant = ENTRANT.pop()
+    compared = COMPARED.get()
     if entrant is None or compared is None:
         return
     if entrant.job is None:
         st.toast(entrant.row.refusal or f"{entrant.row.label} is no run of a solver: there is nothing to open.")
         return
-    earlier: Run | None = st.session_state.get("run")
+    earlier = RUN.get()
     if earlier is not None:
         earlier.job.stop()
-    setup = entrant.row.setup
-    own = {part: words for part, words in compared.chosen.address.items() if part.partition(".")[0] != "method"}
-    solver = address.address(setup)
-    words = own | {part: text for part, text in solver.items() if part.partition(".")[0] == "method"}
+    recipe = entrant.row.recipe
+    record = replace(compared.chosen.record, method=recipe.method, method_options=recipe.method_options)
     number = 1 + (earlier.number if earlier is not None else 0)
-    chosen = replace(compared.chosen, setup=setup, address=words)
-    st.session_state["run"] = Run(entrant.job, chosen, compared.series.problem, number)
+    RUN.set(Run(entrant.job, replace(compared.chosen, record=record), compared.series.problem, number))
     canvas.clear_pick(CANVAS)
     live.rewind()
-    st.session_state[address.KEPT] = words
+    url_state.use(record)
     st.switch_page(st.Page(match.show, url_path="match", default=True))

@@ -11,17 +11,17 @@ from uuid import uuid4
 import streamlit as st
 
 from adgm import METHODS
-from experiments import engine, report, store, summary, toml_file
-from experiments.builtin import EXPERIMENTS
-from experiments.commands import SHIPPED
-from experiments.declared import Experiment, Panel
-from experiments.store import Content, Record
+from experiments import report, runner, store, summary, toml_spec
+from experiments.paper import EXPERIMENTS
+from experiments.spec import Experiment, Panel
+from experiments.store import SHIPPED, Content, Record
 from experiments.summary import MEASURES, Place
 from features.datasets import DATASETS
-from features.setup import Setup
-from ui import address, gallery, match
-from ui.experiment_charts import curves, picked
-from ui.laboratory import WORKERS, Laboratory, store_path
+from features.recipe import Recipe
+from ui import data, match, url_state
+from ui.charts.experiment import curves, picked
+from ui.jobs.experiment import WORKERS, Laboratory, store_path
+from ui.state import ALL_PAIRS, EXPERIMENT, MEANS, METHOD_BEHIND, ROW, VISITOR
 
 INTRODUCTION = (
     "Everything the paper claims, run again: browse our results, or run an experiment here on a few pairs, stop it and "
@@ -32,7 +32,6 @@ SHIPPED_VIEW, RUN_VIEW = "Our results", "Run here"
 TICK = 1.0  # seconds between two updates of a run
 MOST_PAIRS, MOST_UNITS = 20, 20_000
 SHOWN = 8  # pairs behind a point, at first
-OPENED = "opened pair"  # what the next run of the page hands to the Match page
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,30 +50,57 @@ class Results:
 
 def show() -> None:
     open_if_asked()
-    st.subheader("The paper's experiments, run again", anchor=False)
-    st.caption(INTRODUCTION)
     lab, owner = laboratory(), visitor()
     lab.seen(owner)
-    experiment = choose()
-    if experiment is None:
-        return
+    head, asked, stage, result = (st.container(key=name) for name in ("head", "asked", "stage", "result"))
+    with head:
+        st.subheader("The paper's experiments, run again", anchor=False)
+        st.caption(INTRODUCTION)
+        experiment = choose()
+        view = choose_view(experiment) if experiment is not None else RUN_VIEW
+    watched = None
+    with asked:
+        if experiment is not None and view == RUN_VIEW:
+            watched = run_here(lab, owner, experiment)
+    with stage:  # in every drawing of the page, as `live.show` explains
+        ticking = watched is not None and watched.mine
+        done = watched.done if watched is not None else 0
+        st.fragment(progress, run_every=TICK if ticking else None)(lab, owner, watched, done)
+    with result:
+        if experiment is not None and view == SHIPPED_VIEW:
+            show_shipped(shipped_rows(experiment))
+        elif watched is not None and results_rows(watched.path):
+            show_rows(watched)
+
+
+def shipped_rows(experiment: Experiment) -> Path:
+    return SHIPPED / f"{experiment.name}.jsonl.gz"
+
+
+def choose_view(experiment: Experiment) -> str:
+    """The shipped results where there are some, or a run here."""
     st.caption(f"{experiment.about} {f'**The paper:** {experiment.paper}' if experiment.paper else ''}".strip())
-    shipped = SHIPPED / f"{experiment.name}.jsonl.gz"
-    views = [SHIPPED_VIEW, RUN_VIEW] if shipped.is_file() and EXPERIMENTS.get(experiment.name) == experiment else []
-    view = RUN_VIEW
-    if views:
-        view = st.segmented_control("Results", views, default=SHIPPED_VIEW, required=True, key="results view",
-                                    label_visibility="collapsed") or SHIPPED_VIEW  # fmt: skip
-    if view == SHIPPED_VIEW:
-        try:
-            results = results_of(str(shipped), *version_of(shipped))
-        except ValueError as error:  # made by another version of this app
-            st.error(f"These results cannot be shown: {error}")
-            return
-        st.caption(origin(results.content))
-        explore(results)
-    else:
-        run_here(lab, owner, experiment)
+    if not shipped_rows(experiment).is_file() or EXPERIMENTS.get(experiment.name) != experiment:
+        return RUN_VIEW
+    chosen = st.segmented_control(
+        "Results",
+        [SHIPPED_VIEW, RUN_VIEW],
+        default=SHIPPED_VIEW,
+        required=True,
+        key="results view",
+        label_visibility="collapsed",
+    )
+    return chosen or SHIPPED_VIEW
+
+
+def show_shipped(path: Path) -> None:
+    try:
+        results = results_of(str(path), *version_of(path))
+    except ValueError as error:  # made by another version of this app
+        st.error(f"These results cannot be shown: {error}")
+        return
+    st.caption(origin(results.content))
+    explore(results)
 
 
 @st.cache_resource(show_spinner=False)
@@ -85,7 +111,9 @@ def laboratory() -> Laboratory:
 
 def visitor() -> str:
     """A name for this visitor, who may stop only what is theirs."""
-    return str(st.session_state.setdefault("visitor", uuid4().hex))
+    name = VISITOR.get() or uuid4().hex
+    VISITOR.set(name)
+    return name
 
 
 def origin(content: Content) -> str:
@@ -100,20 +128,22 @@ def choose() -> Experiment | None:
     """A built-in experiment, or one from an uploaded file."""
     names = [*EXPERIMENTS, OWN]
     titles = {name: one.title for name, one in EXPERIMENTS.items()}
-    before = st.session_state.get("experiment before", names[0])
-    name = st.selectbox("Experiment", names, index=names.index(before), key="experiment",
-                        format_func=lambda one: titles.get(one, one))  # fmt: skip
-    st.session_state["experiment before"] = name
+    before = EXPERIMENT.get() or names[0]
+    name = st.selectbox(
+        "Experiment", names, index=names.index(before), key="experiment", format_func=lambda one: titles.get(one, one)
+    )
+    EXPERIMENT.set(name)
     if name != OWN:
         return EXPERIMENTS[name]
     file = st.file_uploader("A TOML file", ["toml"], key="experiment file", max_upload_size=1)
-    st.download_button("An example to start from", toml_file.EXAMPLE, "experiment.toml", "application/toml",
-                       on_click="ignore")  # fmt: skip
+    st.download_button(
+        "An example to start from", toml_spec.EXAMPLE, "experiment.toml", "application/toml", on_click="ignore"
+    )
     if file is None:
-        st.code(toml_file.EXAMPLE, language="toml")
+        st.code(toml_spec.EXAMPLE, language="toml")
         return None
     try:
-        return toml_file.parse(file.getvalue(), file.name)
+        return toml_spec.parse(file.getvalue(), file.name)
     except ValueError as error:
         st.error(str(error))
         return None
@@ -122,11 +152,23 @@ def choose() -> Experiment | None:
 def choose_size(experiment: Experiment, busy: bool) -> tuple[Experiment | None, int]:
     """The experiment with the chosen methods (None without any), and how many pairs per setting."""
     methods = st.multiselect(
-        "Methods", experiment.methods, default=experiment.methods, disabled=busy,
-        key=f"methods of {experiment.name}", format_func=lambda key: METHODS[key].label,
-    )  # fmt: skip
-    sample = st.number_input("Pairs per setting", 1, MOST_PAIRS, 2, disabled=busy, key="sample", width=220,
-                             help="A fixed random choice; more pairs contain the fewer")  # fmt: skip
+        "Methods",
+        experiment.methods,
+        default=experiment.methods,
+        disabled=busy,
+        key=f"methods of {experiment.name}",
+        format_func=lambda key: METHODS[key].label,
+    )
+    sample = st.number_input(
+        "Pairs per setting",
+        1,
+        MOST_PAIRS,
+        2,
+        disabled=busy,
+        key="sample",
+        width=220,
+        help="A fixed random choice; more pairs contain the fewer",
+    )
     return (experiment.with_methods(tuple(methods)) if methods else None), int(sample)
 
 
@@ -141,42 +183,65 @@ def estimated(declared: str, sample: int, path: str, version: tuple[float, int])
     experiment = Experiment.from_dict(json.loads(declared))
     mine = store.read(Path(path))
     known = {**store.read(SHIPPED / f"{experiment.name}.jsonl.gz").rows, **mine.rows}
-    return engine.estimate(experiment, engine.left(list(experiment.units(sample)), mine), known, WORKERS)
+    return runner.estimate(experiment, runner.left(list(experiment.units(sample)), mine), known, WORKERS)
 
 
 # ---- running -----------------------------------------------------------------------------------------------------
 
 
-def run_here(lab: Laboratory, owner: str, asked: Experiment) -> None:
-    """Ask, estimate, run, and show what comes."""
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """The rows that are asked for here, how many of them there are, and whether this visitor's run is making them."""
+
+    experiment: Experiment
+    path: Path
+    keys: frozenset[str]
+    mine: bool
+    active: bool
+
+    @property
+    def done(self) -> int:
+        return len(results_rows(self.path).keys() & self.keys)
+
+
+def run_here(lab: Laboratory, owner: str, asked: Experiment) -> Watched | None:
+    """Ask, estimate and run; what there is to watch, if anything."""
     running = lab.running
     mine = running is not None and running.owner == owner
     missing = asked.missing()
     for key in missing:
-        gallery.offer_download(key)
+        data.offer_download(key)
     if missing:
-        return
+        return None
     experiment, sample = choose_size(asked, mine)
     if experiment is None:
         st.info("Choose at least one method.", icon=":material/checklist:")
-        return
+        return None
     path = store_path(experiment)
     keys = keys_of(json.dumps(experiment.to_dict()), sample)
     done = len(results_rows(path).keys() & set(keys))
     if len(keys) > MOST_UNITS:
         limit = f"more than the {MOST_UNITS:,} this server runs"
         st.warning(f"{len(keys):,} units are {limit}: take fewer pairs or methods, or use the command line.")
-        return
+        return None
     if running is not None and not mine:
-        st.info(f"Another visitor is running an experiment on this server ({running.experiment.title}). One runs at a "
-                "time; yours can start when it has ended.", icon=":material/hourglass:")  # fmt: skip
+        st.info(
+            f"Another visitor is running an experiment on this server ({running.experiment.title}). One runs at a "
+            "time; yours can start when it has ended.",
+            icon=":material/hourglass:",
+        )
     if mine and running is not None and running.path != path:
         st.info(f"Your experiment is running: {running.experiment.title}.", icon=":material/hourglass:")
     announce(experiment, sample, path, len(keys), done, mine)
     with st.container(horizontal=True):
         word = "Resume" if 0 < done < len(keys) else "Run"
-        if st.button(word, type="primary", icon=":material/play_arrow:", key="run experiment",
-                     disabled=running is not None or done == len(keys)):  # fmt: skip
+        if st.button(
+            word,
+            type="primary",
+            icon=":material/play_arrow:",
+            key="run experiment",
+            disabled=running is not None or done == len(keys),
+        ):
             start(lab, owner, experiment, sample)
         if st.button("Stop experiment", icon=":material/stop:", key="stop experiment", disabled=not mine):
             lab.stop(owner)
@@ -184,7 +249,7 @@ def run_here(lab: Laboratory, owner: str, asked: Experiment) -> None:
     if lab.complaint:
         st.error(lab.complaint)
     active = mine and running is not None and running.path == path
-    st.fragment(progress, run_every=TICK if mine else None)(lab, owner, experiment, path, keys, active)
+    return Watched(experiment, path, frozenset(keys), mine, active)
 
 
 def announce(experiment: Experiment, sample: int, path: Path, total: int, done: int, mine: bool) -> None:
@@ -196,7 +261,7 @@ def announce(experiment: Experiment, sample: int, path: Path, total: int, done: 
         return
     seconds = estimated(json.dumps(experiment.to_dict()), sample, str(path), version_of(path))
     st.caption(
-        f"{total:,} units, {total - done:,} still to run: about {engine.duration(seconds)} with {WORKERS} workers."
+        f"{total:,} units, {total - done:,} still to run: about {runner.duration(seconds)} with {WORKERS} workers."
     )
 
 
@@ -209,23 +274,27 @@ def start(lab: Laboratory, owner: str, experiment: Experiment, sample: int) -> N
     st.rerun()
 
 
-def progress(
-    lab: Laboratory, owner: str, experiment: Experiment, path: Path, keys: Sequence[str], active: bool
-) -> None:
-    """The bar and the growing curves; drawn again every second while it runs."""
+def progress(lab: Laboratory, owner: str, watched: Watched | None, drawn: int) -> None:
+    """The live part of the page: the bar. The curves are drawn anew only when there are more rows."""
     lab.seen(owner)
-    rows = results_rows(path)
-    done = len(rows.keys() & set(keys))
-    st.progress(done / max(len(keys), 1), f"{done:,} of {len(keys):,} units")
-    if active and lab.running is None:
+    done = watched.done if watched is not None else 0
+    if done != drawn or (watched is not None and watched.active and lab.running is None):
         st.rerun()
-    if rows:
-        try:
-            explore(results_of(str(path), *version_of(path)), experiment.methods)
-        except ValueError as error:
-            st.error(str(error))
-    elif active:
-        st.caption("The workers are starting …")
+    bar, word = st.empty(), st.empty()
+    if watched is not None:
+        total = len(watched.keys)
+        bar.progress(done / max(total, 1), f"{done:,} of {total:,} units")
+        if watched.active and not done:
+            word.caption("The workers are starting …")
+
+
+def show_rows(watched: Watched) -> None:
+    try:
+        results = results_of(str(watched.path), *version_of(watched.path))
+    except ValueError as error:
+        st.error(str(error))
+        return
+    explore(results, watched.experiment.methods)
 
 
 def version_of(path: Path) -> tuple[float, int]:
@@ -270,18 +339,23 @@ def explore(results: Results, only: Sequence[str] = ()) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         title = st.selectbox("Diagram", list(panels), key=f"panel of {experiment.name}")
         measures = list(dict.fromkeys([*experiment.measures, "accuracy", "best", "seconds", "iterations"]))
-        measure = st.selectbox("Measure", measures, key=f"measure of {experiment.name}",
-                               format_func=lambda one: MEASURES[one].label)  # fmt: skip
+        measure = st.selectbox(
+            "Measure", measures, key=f"measure of {experiment.name}", format_func=lambda one: MEASURES[one].label
+        )
     panel = panels[title]
     means = summary.points(rows, measure)
     methods = [key for key in experiment.applicable(panel) if not only or key in only]
     methods = [key for key in methods if any(place[0] == title and place[2] == key for place in means)]
     chart = f"curves {experiment.name} {title} {measure}"
     st.echarts_chart(
-        curves(panel, methods, measure, means), height=380, renderer="svg", key=chart,
-        on_select=lambda: point_clicked(chart, panel, methods, measure), alt=f"{MEASURES[measure].label}, {title}",
-    )  # fmt: skip
-    st.session_state["means shown"] = means
+        curves(panel, methods, measure, means),
+        height=380,
+        renderer="svg",
+        key=chart,
+        on_select=lambda: point_clicked(chart, panel, methods, measure),
+        alt=f"{MEASURES[measure].label}, {title}",
+    )
+    MEANS.set(means)
     behind(results, panel, methods, measure, means)
     take_away(results)
 
@@ -289,9 +363,9 @@ def explore(results: Results, only: Sequence[str] = ()) -> None:
 def point_clicked(chart: str, panel: Panel, methods: Sequence[str], measure: str) -> None:
     """A click on a curve chooses its setting and its method below."""
     selected = st.session_state[chart]["selection"]["selected"]
-    place = picked(panel, methods, st.session_state.get("means shown", {}), selected)
+    place = picked(panel, methods, MEANS.get() or {}, selected)
     if place is not None:
-        st.session_state[f"setting {panel.title}"], st.session_state["method behind"] = place[1], place[2]
+        st.session_state[f"setting {panel.title}"], st.session_state[METHOD_BEHIND] = place[1], place[2]
 
 
 def behind(results: Results, panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Any]) -> None:
@@ -305,18 +379,18 @@ def behind(results: Results, panel: Panel, methods: Sequence[str], measure: str,
         x = settings[0]
         if panel.values:
             x = st.selectbox(panel.label or "Setting", settings, key=f"setting {panel.title}")
-        if st.session_state.get("method behind") not in methods:
-            st.session_state["method behind"] = methods[0]
-        method = st.selectbox("Method", methods, key="method behind", format_func=lambda key: METHODS[key].label)
+        if st.session_state.get(METHOD_BEHIND) not in methods:
+            st.session_state[METHOD_BEHIND] = methods[0]
+        method = st.selectbox("Method", methods, key=METHOD_BEHIND, format_func=lambda key: METHODS[key].label)
     found = summary.worst_first(results.rows, (panel.title, x, method), measure)
-    shown = SHOWN if not st.session_state.get("all pairs") else len(found)
+    shown = SHOWN if not st.session_state.get(ALL_PAIRS) else len(found)
     for row in found[:shown]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"pair {row['key']}"):
             st.markdown(described(row, panel), width="stretch")
             if st.button("Open pair", key=f"open {row['key']}", help="On the Match page, with these settings"):
                 ask_to_open(panel, row)
     if len(found) > SHOWN:
-        st.toggle(f"Show all {len(found)} pairs", key="all pairs")
+        st.toggle(f"Show all {len(found)} pairs", key=ALL_PAIRS)
 
 
 def described(row: Record, panel: Panel) -> str:
@@ -330,25 +404,24 @@ def described(row: Record, panel: Panel) -> str:
     return f"{DATASETS[panel.dataset].label}, {at}: {' · '.join(words)}"
 
 
-def setup_of(panel: Panel, row: Record) -> Setup:
+def recipe_of(panel: Panel, row: Record) -> Recipe:
     """The run that made a row."""
     varied = panel.varied(row["x"])
     model = {**panel.model_params, **varied.get("model_params", {})}
-    return Setup(panel.dataset, row["at"], panel.model, model, row["method"], row.get("options", {}))
+    return Recipe(panel.dataset, row["at"], panel.model, model, row["method"], row.get("options", {}))
 
 
 def ask_to_open(panel: Panel, row: Record) -> None:
     """A pair was asked for, perhaps in a part of the page that is drawn alone: draw the whole page, which opens it."""
-    st.session_state[OPENED] = address.address(setup_of(panel, row))
+    ROW.set(recipe_of(panel, row))
     st.rerun()
 
 
 def open_if_asked() -> None:
     """Hand the run behind a row to the Match page."""
-    words = st.session_state.pop(OPENED, None)
-    if words is not None:
-        st.session_state[address.KEPT] = words
-        st.session_state.pop("data", None)
+    recipe = ROW.pop()
+    if recipe is not None:
+        url_state.use(recipe)
         st.switch_page(st.Page(match.show, url_path="match", default=True))
 
 
@@ -360,8 +433,8 @@ def take_away(results: Results) -> None:
         with st.container(horizontal=True):
             for label, name, make in (
                 ("Report (HTML)", "report.html", lambda: results.page),
-                ("Tables (Markdown)", "tables.md", lambda: "\n".join(map(report.markdown, tables))),
-                ("Tables (LaTeX)", "tables.tex", lambda: "\n".join(map(report.latex, tables))),
+                ("Tables (Markdown)", "tables.md", lambda: "\n".join(one.markdown() for one in tables)),
+                ("Tables (LaTeX)", "tables.tex", lambda: "\n".join(one.latex() for one in tables)),
                 ("Means (CSV)", "means.csv", lambda: report.long_csv(experiment, results.rows)),
             ):
                 st.download_button(label, make, f"{experiment.name}-{name}", key=f"take {name}", on_click="ignore")

@@ -1,29 +1,41 @@
 """A run while it goes on, and afterwards iteration by iteration: picture, curves, heat map, and the buttons."""
 
+import re
 from collections.abc import Sequence
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
 from adgm import METHODS, Problem
 from features.graphs import GRAPHS
-from features.pairs import View
-from ui import canvas
+from features.models import MODELS
+from features.pairs import Pair, View
+from ui import canvas, toolbar, url_state
 from ui.canvas import Line, Side
-from ui.charts import Curves, energy_chart, heat_map, lanes_chart, penalty_chart
-from ui.choices import CANVAS, Chosen
-from ui.job import Frame, Snapshot
-from ui.runs import Run, curves_of
+from ui.charts.run import energy_chart, heat_map, lanes_chart, penalty_chart
+from ui.jobs.job import Frame, Snapshot
+from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbours
+from ui.page_run import Run, curves_of
+from ui.sidebar import CANVAS, Chosen
+from ui.state import EDIT, GRAPH, KEPT, REPLAY, SLIDER, START
 
 TICK = 0.4  # seconds between two updates of the page
 STRONG = 0.1  # relaxed values from here on are drawn beside the current matching
 MOST_LINES = 400
-REPLAY = 16  # updates of the page that a replay takes
+REPLAY_TICKS = 16  # updates of the page that a replay takes
 RESULT = "result"  # the last stop of the slider through the iterations
-OVERLAYS: dict[str, str | None] = {"none": None, "Delaunay": "delaunay", "nearest": "nearest", "complete": "complete"}
 MOST_EDGES = 2000
+SOON = 20  # seconds before its limit a run says so
+CHART = 168  # pixels: three of them beside the picture
+PROMISES = (
+    "Residual and penalty ρ are drawn here while it runs: how far the blocks are from agreeing, and how hard they are "
+    "pulled together.",
+    "The energy of the relaxed and of the rounded matching: lower is better.",
+    "The assignment: left points downwards, right points to the right.",
+)
 
 WORDS = {
     "waiting": "Waiting for its turn",
@@ -39,84 +51,79 @@ WORDS = {
 
 
 def refusal(chosen: Chosen, problem: Problem) -> str:
-    return METHODS[chosen.setup.method].refusal(problem)
+    return METHODS[chosen.recipe.method].refusal(problem)
 
 
 def side(view: View, label: str, graph: str) -> Side:
     """A view with its points, and the chosen graph over them."""
-    key, edges = OVERLAYS.get(graph), None
+    key, edges = toolbar.OVERLAYS.get(graph), None
     if key is not None and len(view.points) > 1:
         edges = GRAPHS[key].build(view.points.xy).edges[:MOST_EDGES]
     names = view.points.labels or ()
     return Side(view.points.xy, view.image, edges, label, names)
 
 
-def show_points(chosen: Chosen, mode: canvas.Mode, graph: str) -> None:
-    """The pair with its points and no matches."""
-    pair = chosen.pair
-    canvas.show(CANVAS, side(pair.left, "Left", graph), side(pair.right, "Right", graph), mode=mode)
-    if mode == "view":
-        st.caption("No matching yet: press Start.")
+def show(chosen: Chosen | None, run: Run | None, *, active: bool, editing: bool = False) -> None:
+    """The stage: buttons, picture and curves of the chosen pair or the run; it ticks while that, or its replay, does.
+
+    Streamlit's page loses elements when a part that is drawn alone (a tick) has another number of elements than the
+    last drawing of the whole page, and the two meet. So this part has a skeleton: it is called at the same place in
+    every drawing of the page, also when there is nothing to show, and always fills the same slots, some with nothing.
+    """
+    ticking = run is not None and (active or playing())
+    with st.container(key="live"):
+        fragment = st.fragment(_show, run_every=TICK if ticking else None)
+        fragment(chosen, run, ticking, editing, (url_state.current(), canvas.revision(CANVAS)))
 
 
-def show(run: Run, graph: str, active: bool) -> None:
-    """The live part of the page; it ticks only while the run (when the page was drawn), or its replay, does."""
-    ticking = active or playing()
-    st.fragment(_show, run_every=TICK if ticking else None)(run, graph, ticking)
+def _show(chosen: Chosen | None, run: Run | None, ticking: bool, editing: bool, seen: tuple[Any, Any]) -> None:
+    snapshot, frames = (run.job.snapshot(), run.job.frames()) if run is not None else (Snapshot("stopped"), ())
+    if run is not None:
+        run.job.touch()
+        if playing() and not snapshot.active:
+            _play_on(stops(frames))
+    changed = seen != (url_state.current(), canvas.revision(CANVAS)) or editing != bool(st.session_state.get(EDIT))
+    goes_on = run is not None and (snapshot.active or playing())
+    if START.get() or changed or ticking != goes_on:
+        st.rerun()  # the whole page, before anything is drawn: the choice changed, the ticking begins or ends
+    toolbar.show(chosen, run, snapshot)
+    told, scrubber = st.columns([3, 2], vertical_alignment="center")
+    with told.container(gap=None, key="told"):
+        _status(st.empty(), st.empty(), chosen, run, snapshot)
+    with scrubber:
+        frame, cursor = _scrub(frames, run is None or snapshot.active)
+    final = run is not None and frame is not None and not snapshot.active and cursor is None
+    picture, curves = st.columns([21, 10], gap="small")
+    with picture:
+        place = st.container(key="picture")
+        which = _filter(run if final else None)
+        with place:
+            if run is not None and frame is not None:
+                _picture(run, frame, which if final else None)
+            elif chosen is not None:
+                canvas.show(CANVAS, *sides(chosen.pair), mode="edit" if editing else "view")
+        details([st.empty() for _ in range(3)], run if final else None, canvas.picked(CANVAS))
+    with curves.container(key="curves", gap="xsmall"):
+        _charts([st.empty() for _ in range(3)], run, snapshot, frames, frame, cursor)
 
 
-def _show(run: Run, graph: str, ticking: bool) -> None:
-    run.job.touch()
-    snapshot = run.job.snapshot()
-    if snapshot.active:
-        _buttons(run, snapshot)
-    elif playing():
-        _play_on(stops(run.job.frames()))
-    if ticking != (snapshot.active or playing()):
-        st.rerun()  # the whole page: results appear and the ticking ends, or the ticking begins
-    _status(run, snapshot)
-    if snapshot.frame is None:
-        show_points(run.chosen, "view", graph)
+def sides(pair: Pair) -> tuple[Side, Side]:
+    """Both halves of the canvas, with the graph that is chosen for them."""
+    graph = st.session_state.get(GRAPH, "none")
+    return side(pair.left, "Left", graph), side(pair.right, "Right", graph)
+
+
+def _status(
+    about: DeltaGenerator, slot: DeltaGenerator, chosen: Chosen | None, run: Run | None, snapshot: Snapshot
+) -> None:
+    """What is matched by what; what it is doing, how far and how fast; what came of it."""
+    if run is not None or chosen is not None:
+        about.caption(summary(chosen if run is None else run.chosen))
+    if run is None:
+        slot.markdown("" if chosen is None else "No matching yet: press **Start**.")
         return
-    frames = run.job.frames()
-    frame, cursor = (snapshot.frame, None) if snapshot.active else _scrub(frames)
-    final = not snapshot.active and cursor is None
-    _picture(run, frame, graph, final)
-    _charts(run, snapshot, curves_of(snapshot, frames), frame, cursor)
-
-
-def _buttons(run: Run, snapshot: Snapshot) -> None:
-    job = run.job
-    with st.container(horizontal=True, vertical_alignment="bottom", key="running"):
-        if snapshot.status == "paused":
-            st.button("Resume", icon=":material/play_arrow:", on_click=job.resume)
-        else:
-            st.button("Pause", icon=":material/pause:", on_click=job.pause)
-        st.button("Step", icon=":material/skip_next:", on_click=job.step, help="One iteration, then pause")
-        st.button("Stop solver", icon=":material/stop:", on_click=_stop, args=(run,))
-        frame = snapshot.frame
-        if frame is not None and isfinite(frame.rho):
-            with st.popover(f"ρ = {frame.rho:.4g}", icon=":material/speed:", help="Change the penalty now"):
-                st.caption("The run goes on with this ρ; the schedule's patience starts anew.")
-                for label, factor in (("÷ 10", 0.1), ("÷ 2", 0.5), ("× 2", 2.0), ("× 10", 10.0)):
-                    st.button(label, key=f"rho {label}", on_click=_change_rho, args=(run, factor), width="stretch")
-
-
-def _stop(run: Run) -> None:
-    run.job.stop()
-    run.job.wait(0.3)  # it mostly ends at once, and this very update can show what came of it
-
-
-def _change_rho(run: Run, factor: float) -> None:
-    frame = run.job.snapshot().frame
-    if frame is not None and isfinite(frame.rho):
-        run.job.change(rho=frame.rho * factor)
-
-
-def _status(run: Run, snapshot: Snapshot) -> None:
-    """One line: what it is doing, how far and how fast."""
     if snapshot.status == "failed":
-        st.error(f"The run failed: {snapshot.error}")
+        slot.error(f"The run failed: {snapshot.error}")
         return
     parts = [f"**{WORDS[snapshot.status]}**"]
     if snapshot.status == "waiting" and snapshot.position:
@@ -125,7 +132,7 @@ def _status(run: Run, snapshot: Snapshot) -> None:
     parts.append(f"{snapshot.elapsed:.2f} s")
     if snapshot.rate and snapshot.status == "running":
         parts.append(f"{snapshot.rate:,.0f} iterations/s")
-    if snapshot.active and snapshot.remaining is not None:
+    if snapshot.active and snapshot.remaining is not None and snapshot.remaining < SOON:
         parts.append(f"{snapshot.remaining:.0f} s of its time left")
     if snapshot.frame is not None and isfinite(snapshot.frame.residual):
         parts.append(f"residual {snapshot.frame.residual:.2e}")
@@ -135,8 +142,25 @@ def _status(run: Run, snapshot: Snapshot) -> None:
             f"{len(lanes.curves)} runs, {running} going on" if snapshot.active else f"{len(lanes.curves)} runs"
         )
         parts.append(f"{lanes.agreeing} agree on the best matching")
+    if not snapshot.active and snapshot.best is not None and (verdict := run.matching.metrics.verdict):
+        parts.append(f"{VERDICT_ICONS[verdict]} {verdict}")
     parts.append(f"run {run.number}")
-    st.markdown(" · ".join(parts))
+    slot.markdown(" · ".join(parts))
+
+
+def summary(chosen: Chosen | None) -> str:
+    """The pair, its size, the model and the method."""
+    if chosen is None:
+        return ""
+    recipe = chosen.recipe
+    names = (MODELS[recipe.model].label, METHODS[recipe.method].label)
+    n1, n2 = chosen.pair.shape
+    return f"{literal(chosen.pair.name)} · {n1} × {n2} points · {' · '.join(names)}"
+
+
+def literal(text: str) -> str:
+    """A text that somebody brought, kept from being read as Markdown."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$:~&])", r"\\\1", text)
 
 
 # ---- back and forth through the stored iterations -----------------------------------------------------------
@@ -148,7 +172,7 @@ def stops(frames: Sequence[Frame]) -> list[str]:
 
 
 def playing() -> bool:
-    return st.session_state.get("replay") is not None
+    return REPLAY.get() is not None
 
 
 def rewind(stop: str = RESULT) -> None:
@@ -156,125 +180,163 @@ def rewind(stop: str = RESULT) -> None:
 
     A tick under way still carries what the browser knew before; a slider with another name does not listen to it.
     """
-    st.session_state["replay"] = None
-    st.session_state["slider"] = st.session_state.get("slider", 0) + 1
+    REPLAY.pop()
+    SLIDER.set((SLIDER.get() or 0) + 1)
     st.session_state[_slider()] = stop
 
 
 def _slider() -> str:
-    return f"frame {st.session_state.get('slider', 0)}"
+    return f"frame {SLIDER.get() or 0}"
 
 
 def _play(labels: Sequence[str]) -> None:
     now = st.session_state.get(_slider(), RESULT)
-    st.session_state["replay"] = 0 if now == RESULT or now not in labels else labels.index(now)
+    REPLAY.set(0 if now == RESULT or now not in labels else labels.index(now))
 
 
 def _play_on(labels: Sequence[str]) -> None:
     """One tick of the replay further; it ends at the result."""
-    at = st.session_state["replay"] + max(1, round(len(labels) / REPLAY))
+    at = (REPLAY.get() or 0) + max(1, round(len(labels) / REPLAY_TICKS))
     if at < len(labels) - 1:
-        st.session_state["replay"] = at
+        REPLAY.set(at)
     else:
         rewind()
 
 
-def _scrub(frames: Sequence[Frame]) -> tuple[Frame, int | None]:
-    """The iteration the user looks at; None for the result."""
-    if len(frames) < 2:
-        return frames[-1], None
+def _scrub(frames: Sequence[Frame], busy: bool) -> tuple[Frame | None, int | None]:
+    """The iteration the user looks at; None for the result, and while the run goes on for the latest."""
     labels = stops(frames)
     with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
-        if playing():
-            at = st.session_state["replay"]
-            st.button("Hold", icon=":material/pause:", key="hold", on_click=rewind, args=(labels[at],))
-            st.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
-        else:
-            st.button("Play", icon=":material/replay:", key="play", on_click=_play, args=(labels,),
-                      help="Watch the stored iterations again")  # fmt: skip
-            chosen = st.select_slider(
-                "Iteration", labels, value=RESULT, key=_slider(), width="stretch",
-                help="Go back through the stored iterations; the picture and the curves follow.",
-            )  # fmt: skip
-            at = labels.index(str(chosen))
+        button, slider = st.empty(), st.empty()
+    if busy or len(frames) < 2:
+        return (frames[-1] if frames else None), None
+    if playing():
+        at = REPLAY.get() or 0
+        button.button("Hold", icon=":material/pause:", key="hold", on_click=rewind, args=(labels[at],))
+        slider.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
+    else:
+        button.button(
+            "Play",
+            icon=":material/replay:",
+            key="play",
+            on_click=_play,
+            args=(labels,),
+            help="Watch the stored iterations again",
+        )
+        chosen = slider.select_slider(
+            "Iteration",
+            labels,
+            value=RESULT,
+            key=_slider(),
+            width="stretch",
+            label_visibility="collapsed",
+            help="Go back through the stored iterations; the picture and the curves follow.",
+        )
+        at = labels.index(str(chosen))
     return frames[at], None if at == len(frames) - 1 else frames[at].iteration
 
 
 # ---- the picture and the curves -----------------------------------------------------------------------------
 
 
-def _picture(run: Run, frame: Frame, graph: str, final: bool) -> None:
-    pair = run.pair
-    left, right = side(pair.left, "Left", graph), side(pair.right, "Right", graph)
-    if not final:
+def _picture(run: Run, frame: Frame, which: tuple[str, int] | None) -> None:
+    """A run's iteration; its result, filtered, where `which` tells how."""
+    left, right = sides(run.pair)
+    if which is None:
         canvas.show(CANVAS, left, right, relaxed_lines(run, frame))
         return
-    from ui.outcome import details, final_lines, neighbours
-
-    lines = final_lines(run, *_filter(run))
+    lines = final_lines(run, *which)
     support, against = neighbours(run, lines, canvas.picked(CANVAS))
-    canvas.show(CANVAS, left, right, lines, supporters=support, contradictors=against)
-    details(run, canvas.picked(CANVAS))
+    sure = run.matching.confidence is not None
+    canvas.show(
+        CANVAS,
+        left,
+        right,
+        lines,
+        supporters=support,
+        contradictors=against,
+        scale="confidence" if sure else "relaxed value",
+        sift=sure,
+        final=True,
+    )
 
 
-def _filter(run: Run) -> tuple[str, int]:
-    """Which matches to draw, and how many of the best."""
-    offered = ["all", "wrong", "missed too", "best"] if run.pair.truth is not None else ["all", "best"]
+def _filter(run: Run | None) -> tuple[str, int]:
+    """Which matches of a finished run to draw, and how many of the best."""
     with st.container(horizontal=True, vertical_alignment="center", key="filter"):
-        which = st.segmented_control(
-            "Matches", offered, default="all", key=f"which of {len(offered)}", required=True,
-            label_visibility="collapsed", help="Which matches are drawn",
-        )  # fmt: skip
-        most = len(run.outcome.pairs)
-        if which != "best" or most < 2:
-            return which or "all", most
-        count = st.number_input(
-            "How many", 1, most, min(10, most), key="best of all", width=130, label_visibility="collapsed"
-        )
-    return which, int(count)
+        which, many = st.empty(), st.empty()
+    if run is None:
+        return "all", 0
+    offered = ["all", "wrong", "missed too", "best"] if run.pair.judged else ["all", "best"]
+    chosen = which.segmented_control(
+        "Matches",
+        offered,
+        default="all",
+        key=f"which of {len(offered)}",
+        required=True,
+        label_visibility="collapsed",
+        help="Which matches are drawn",
+    )
+    most = len(run.matching.pairs)
+    if chosen != "best" or most < 2:
+        return chosen or "all", most
+    count = many.number_input(
+        "How many", 1, most, min(10, most), key="best of all", width=130, label_visibility="collapsed"
+    )
+    return chosen, int(count)
 
 
 def relaxed_lines(run: Run, frame: Frame) -> list[Line]:
     """The matching of an iteration and whatever else is strong in it, as lines; opacity = relaxed value."""
-    layout, truth, x = run.problem.layout, run.pair.truth, frame.x
+    layout, x = run.problem.layout, frame.x
     strong = max(STRONG, 2 / max(run.problem.shape))  # at the start all of them are 1/n
     drawn = np.flatnonzero(frame.assignment | (x >= strong))
+    drawn = drawn[np.argsort(x[drawn], kind="stable")][-MOST_LINES:]
+    pairs = np.stack([layout.row[drawn], layout.col[drawn]], axis=1)
     lines = []
-    for k in drawn[np.argsort(x[drawn], kind="stable")][-MOST_LINES:].tolist():
-        i, j = int(layout.row[k]), int(layout.col[k])
+    for k, (i, j), kind in zip(drawn.tolist(), pairs.tolist(), line_kinds(run.pair, pairs), strict=True):
         text = f"left {i} → right {j}, relaxed value {x[k]:.3f}" + ("" if frame.assignment[k] else ", not chosen")
-        lines.append(Line(i, j, kind_of(truth, i, j), float(x[k]), text))
+        lines.append(Line(i, j, kind, float(x[k]), text))
     return lines
 
 
-def kind_of(truth: NDArray[np.int64] | None, i: int, j: int) -> canvas.Kind:
-    if truth is None:
-        return "score"
-    return "correct" if truth[i] == j else "wrong"
-
-
-def _charts(run: Run, snapshot: Snapshot, curves: Curves, frame: Frame, cursor: int | None) -> None:
-    kept = st.session_state.get("kept")
+def _charts(
+    slots: Sequence[DeltaGenerator],
+    run: Run | None,
+    snapshot: Snapshot,
+    frames: tuple[Frame, ...],
+    frame: Frame | None,
+    cursor: int | None,
+) -> None:
+    if run is None or frame is None:
+        for slot, text in zip(slots, PROMISES, strict=True):
+            slot.caption(text)
+        return
+    curves = curves_of(snapshot, frames)
+    kept = KEPT.get()
     earlier = kept.curves if kept is not None and kept.number != run.number else None
-    one, two, three = st.columns(3)
-    with one:
-        if snapshot.lanes is not None:
-            st.echarts_chart(lanes_chart(snapshot.lanes), height=300, key="lanes chart", alt="Residual of every run")
-        elif "residual" in curves.history:
-            st.echarts_chart(
-                penalty_chart(curves, earlier, cursor), height=300, key="penalty chart",
-                alt="Residual and penalty over the iterations",
-            )  # fmt: skip
-        else:
-            st.caption("This method has no residual to draw.")
-    with two:
-        st.echarts_chart(
-            energy_chart(curves, earlier, run.truth_energy, cursor), height=300, key="energy chart",
-            alt="Relaxed and rounded energy over the iterations",
-        )  # fmt: skip
-    with three:
-        dark = st.context.theme.type == "dark"
-        st.echarts_chart(
-            heat_map(run.problem.matrix(frame.x), run.pair.truth, dark), height=300, key="heat map",
-            alt="The relaxed assignment as a matrix",
-        )  # fmt: skip
+    penalty, energy, matrix = slots
+    if snapshot.lanes is not None:
+        penalty.echarts_chart(lanes_chart(snapshot.lanes), height=CHART, key="lanes chart", alt="Residual of every run")
+    elif "residual" in curves.history:
+        penalty.echarts_chart(
+            penalty_chart(curves, earlier, cursor),
+            height=CHART,
+            key="penalty chart",
+            alt="Residual and penalty over the iterations",
+        )
+    else:
+        penalty.caption("This method has no residual to draw.")
+    energy.echarts_chart(
+        energy_chart(curves, earlier, run.truth_energy, cursor),
+        height=CHART,
+        key="energy chart",
+        alt="Relaxed and rounded energy over the iterations",
+    )
+    dark = st.context.theme.type == "dark"
+    matrix.echarts_chart(
+        heat_map(run.problem.matrix(frame.x), run.pair.partners, dark),
+        height=CHART,
+        key="heat map",
+        alt="The relaxed assignment as a matrix",
+    )

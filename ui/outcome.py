@@ -6,12 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
-from features.score import BETTER, WORD, Metrics, number
-from ui import proof
+from features.metrics import BETTER, WORD, Metrics, kinds, missed, number
+from features.pairs import Pair
+from ui import canvas, overlay
 from ui.canvas import Line
-from ui.charts import Curves
-from ui.runs import Run
+from ui.charts.run import Curves
+from ui.page_run import Run
+from ui.state import KEPT
 
 Match = tuple[int, int]
 ORDER_NAMES = {1: "point", 2: "edge", 3: "triple", 4: "quadruple"}
@@ -21,6 +25,7 @@ VERDICT_ICONS = {
     "both agree": ":material/check_circle:",
 }
 MOST_TERMS = 30
+ADDED = 0.5  # how strongly a match is drawn that only the map knows
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,55 +40,95 @@ class Kept:
 
 
 def show(run: Run) -> None:
-    metrics = run.outcome.metrics
-    word = WORD[run.sense]
-    columns = st.columns(4)
+    metrics, checked = run.matching.metrics, run.matching.verification
+    word, better = WORD[run.sense].capitalize(), BETTER[run.sense]
+    columns = iter(st.columns(4))
+    if checked is not None:
+        show_check(next(columns), run)
     if metrics.accuracy is not None:
-        columns[0].metric("Accuracy", f"{metrics.accuracy:.1%}", help="Share of the points with a true partner that "
-                          "are matched to it")  # fmt: skip
-    columns[1].metric("Matched points", f"{metrics.matched} of {min(metrics.shape)}")
-    columns[2].metric(f"{word.capitalize()} found", number(metrics.score), help=BETTER[run.sense])
-    if metrics.truth_score is not None:
-        columns[3].metric(f"{word.capitalize()} of the truth", number(metrics.truth_score), help=BETTER[run.sense])
+        next(columns).metric(
+            "Accuracy", f"{metrics.accuracy:.1%}", help="Share of the points with a true partner that are matched to it"
+        )
+    if metrics.tolerance is not None and metrics.precision is not None:
+        next(columns).metric(
+            "Precision", f"{metrics.precision:.1%}", help=f"Share of the matches within {metrics.tolerance:g} px"
+        )
+    if checked is None:
+        next(columns).metric("Matched points", f"{metrics.matched} of {min(metrics.shape)}")
+        next(columns).metric(f"{word} found", number(metrics.score), help=better)
+        if metrics.truth_score is not None:
+            next(columns).metric(f"{word} of the truth", number(metrics.truth_score), help=better)
     if metrics.verdict is not None:
         st.markdown(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explanation}")
-    proof.show(run)
-    compare(run)
+    overlay.show(run.matching)
+
+
+def show_check(place: DeltaGenerator, run: Run) -> None:
+    """How many matches one map explains, and whether the two images show the same thing."""
+    checked = run.matching.verification
+    if checked is None:
+        return
+    place.metric(
+        "Verified matches", f"{len(checked.matches) if checked.map is not None else 0:,}", help=checked.verdict
+    )
+    added = f" The map finds {len(checked.added)} more." if len(checked.added) else ""
+    if checked.same:
+        st.markdown(f":material/verified: {checked.verdict}{added}")
+    else:
+        st.warning(checked.verdict, icon=":material/help:")
 
 
 # ---- lines of the final picture -----------------------------------------------------------------------------
 
 
+def line_kinds(pair: Pair, pairs: NDArray[np.int64]) -> Sequence[canvas.Kind]:
+    """How matches are drawn: right, wrong or stray where that is known, else by their value."""
+    return kinds(pair, pairs) if pair.judged else ["score"] * len(pairs)
+
+
 def final_lines(run: Run, which: str, count: int) -> list[Line]:
-    """The matching as lines: all of it, the wrong ones, with what was missed, or the `count` best ones."""
-    outcome, truth = run.outcome, run.pair.truth
-    relaxed = run.problem.matrix(run.outcome.result.state.x)
+    """The matching as lines: all of it, the wrong ones, with what was missed, or the `count` best ones.
+
+    Matches that a map rejects are drawn as such, and those that it finds beside them are drawn, too.
+    """
+    found, checked = run.matching, run.matching.verification
+    obeys = np.ones(len(found.pairs), bool) if checked is None else checked.verified | (checked.map is None)
+    if checked is not None and not checked.same:
+        obeys[:] = False  # a picture full of lines would look like a success
+    values = np.clip(found.relaxed, 0.35, 1.0) if found.confidence is None else found.confidence
     lines = []
-    for i, j in outcome.pairs.tolist():
-        kind = "score" if truth is None else "correct" if truth[i] == j else "wrong"
-        value = float(relaxed[i, j])
-        share = outcome.shares.get((i, j), 0.0)
-        part = f", share of the energy {share:.4g}"
-        if outcome.metrics.energy:
-            part += f" ({share / outcome.metrics.energy:.1%})"
-        text = f"left {i} → right {j}, relaxed value {value:.3f}{part}"
-        lines.append(Line(i, j, kind, max(value, 0.35), text))  # type: ignore[arg-type]
+    for k, ((i, j), kind) in enumerate(zip(found.pairs.tolist(), line_kinds(run.pair, found.pairs), strict=True)):
+        text = f"left {i} → right {j}, {line_text(run, k)}" + ("" if obeys[k] else ", rejected by the map")
+        lines.append(Line(i, j, kind if obeys[k] else "rejected", float(values[k]), text))
+    if checked is not None:
+        more = zip(checked.added.tolist(), line_kinds(run.pair, checked.added), strict=True)
+        lines += [Line(i, j, kind, ADDED, f"left {i} → right {j}, found by the map") for (i, j), kind in more]
     if which == "wrong":
-        return [line for line in lines if line.kind == "wrong"]
+        return [line for line in lines if line.kind in ("wrong", "stray")]
     if which == "best":
-        best = sorted(outcome.shares, key=lambda match: outcome.shares[match])[:count]
+        best = {(line.i, line.j) for line in sorted(lines, key=lambda line: -line.value)[:count]}
         return [line for line in lines if (line.i, line.j) in best]
-    if which == "missed too" and truth is not None:
-        found = {(line.i, line.j) for line in lines}
-        missed = [(i, int(j)) for i, j in enumerate(truth) if j >= 0 and (i, int(j)) not in found]
-        lines += [Line(i, j, "missed", 1.0, f"missed: left {i} is right {j}") for i, j in missed]
+    if which == "missed too" and run.pair.judged:
+        gone = missed(run.pair, [(line.i, line.j) for line in lines]).tolist()
+        lines += [Line(i, j, "missed", 1.0, f"missed: left {i} is right {j}") for i, j in gone]
     return lines
+
+
+def line_text(run: Run, k: int) -> str:
+    """What is known about match k."""
+    found = run.matching
+    if found.confidence is not None:
+        return f"confidence {found.confidence[k]:.2f}"
+    i, j = found.pairs[k].tolist()
+    share = found.shares.get((i, j), 0.0)
+    part = f" ({share / found.metrics.energy:.1%})" if found.metrics.energy else ""
+    return f"relaxed value {found.relaxed[k]:.3f}, share of the energy {share:.4g}{part}"
 
 
 def together(run: Run, match: Match) -> dict[Match, float]:
     """What each other match costs together with this one, over all terms that hold both."""
     joint: defaultdict[Match, float] = defaultdict(float)
-    for term in run.outcome.terms:
+    for term in run.matching.terms:
         if match in term.matches:
             for other in term.matches:
                 if other != match:
@@ -104,15 +149,18 @@ def neighbours(run: Run, lines: Sequence[Line], match: Match | None) -> tuple[li
     return support, against
 
 
-def details(run: Run, match: Match | None) -> None:
-    """The terms of the isolated match."""
-    if match is None or match not in run.outcome.shares:
-        st.caption("Click a line to see what speaks for it and against it.")
+def details(slots: Sequence[DeltaGenerator], run: Run | None, match: Match | None) -> None:
+    """The terms of the isolated match of a finished run: a sentence, a table and a note."""
+    sentence, terms, note = slots
+    if run is None:
+        return
+    if match is None or match not in run.matching.shares:
+        sentence.caption("Click a line to see what speaks for it and against it.")
         return
     i, j = match
-    own = sorted((t for t in run.outcome.terms if match in t.matches), key=lambda t: t.cost)
+    own = sorted((t for t in run.matching.terms if match in t.matches), key=lambda t: t.cost)
     total = sum(t.cost / len(t.matches) for t in own)
-    st.markdown(
+    sentence.markdown(
         f"**Left {i} → right {j}** pays {len(own)} terms; its share of the energy is **{total:.4g}**. "
         "Cheap terms support it, dear ones contradict it."
     )
@@ -125,44 +173,51 @@ def details(run: Run, match: Match | None) -> None:
         }
         for t in shown
     ]
-    st.dataframe(
-        rows, height=min(240, 38 + 35 * len(rows)), hide_index=True,
+    terms.dataframe(
+        rows,
+        height=min(240, 38 + 35 * len(rows)),
+        hide_index=True,
         column_config={"cost": st.column_config.NumberColumn(format="%.5g", help="Lower is better")},
-    )  # fmt: skip
+    )
     if len(own) > len(shown):
-        st.caption(f"The {MOST_TERMS // 2} cheapest and the {MOST_TERMS // 2} dearest of {len(own)} terms.")
+        note.caption(f"The {MOST_TERMS // 2} cheapest and the {MOST_TERMS // 2} dearest of {len(own)} terms.")
 
 
 # ---- A / B --------------------------------------------------------------------------------------------------
 
 
 def keep(run: Run) -> None:
-    found = frozenset((int(i), int(j)) for i, j in run.outcome.pairs)
-    st.session_state["kept"] = Kept(run.number, run.title, run.outcome.curves, found, run.outcome.metrics)
+    found = frozenset((int(i), int(j)) for i, j in run.matching.pairs)
+    KEPT.set(Kept(run.number, run.title, run.curves, found, run.matching.metrics))
 
 
 def forget() -> None:
-    st.session_state.pop("kept", None)
+    KEPT.pop()
 
 
 def compare(run: Run) -> None:
     """Keep this run as run A, or see what differs from the one that was kept."""
-    kept: Kept | None = st.session_state.get("kept")
+    kept = KEPT.get()
     if kept is None:
-        st.button("Keep as run A", icon=":material/compare_arrows:", on_click=keep, args=(run,), help="Run something "
-                  "else afterwards: the curves are overlaid and the differing matches listed")  # fmt: skip
+        st.button(
+            "Keep as run A",
+            icon=":material/compare_arrows:",
+            on_click=keep,
+            args=(run,),
+            help="Run something else afterwards: the curves are overlaid and the differing matches listed",
+        )
         return
     if kept.number == run.number:
         st.caption(f"Kept as run A ({kept.title}). Change something and start again to compare.")
         st.button("Forget run A", on_click=forget)
         return
     with st.container(border=True):
-        found = {(int(i), int(j)) for i, j in run.outcome.pairs}
+        found = {(int(i), int(j)) for i, j in run.matching.pairs}
         mine, theirs = sorted(found - kept.matches), sorted(kept.matches - found)
         word = WORD[run.sense]
         st.markdown(
             f"**A:** {kept.title} {word} {number(kept.metrics.score)}  \n"
-            f"**Now:** {run.title} {word} {number(run.outcome.metrics.score)}"
+            f"**Now:** {run.title} {word} {number(run.matching.metrics.score)}"
         )
         if not mine and not theirs:
             st.caption("Both runs found the same matching.")

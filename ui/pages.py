@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ui import compare, experiments, match
+from ui import compare, experiments, learn, match
+
+STYLE = Path(__file__).with_name("page.css")
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Page:
 
 PAGES = [
     Page(match.show, {"title": "Match", "icon": ":material/share:", "url_path": "match", "default": True}),
+    Page(learn.show, {"title": "Learn", "icon": ":material/school:", "url_path": "learn"}),
     Page(compare.show, {"title": "Compare", "icon": ":material/leaderboard:", "url_path": "compare"}),
     Page(experiments.show, {"title": "Experiments", "icon": ":material/science:", "url_path": "experiments"}),
 ]

@@ -1,49 +1,67 @@
-"""Compile the solver's kernels in the background from the moment the server starts."""
+"""Compile the solver's kernels from the moment the server starts, in a process beside it."""
 
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from time import monotonic
 
-import numpy as np
 import streamlit as st
 
-from adgm import METHODS, Dense, Problem, Sparse, solve
+import adgm
+from adgm import Problem
+from adgm.warmup import STAGES
 
 USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
 
 
 class WarmUp:
-    """A thread that solves a tiny problem of every kind, which compiles all that a run needs."""
+    """A process that fills numba's cache, stage by stage (`adgm.warmup`); this one then only loads what is there.
+
+    If it fails, for instance because no cache can be written, the first run compiles what it needs by itself.
+    """
 
     def __init__(self) -> None:
         self.began = monotonic()
-        self.thread = threading.Thread(target=self._compile, name="warm-up", daemon=True)
+        self.reached = {name: threading.Event() for name in STAGES}
+        self.thread = threading.Thread(target=self._watch, name="warm-up", daemon=True)
         self.thread.start()
 
-    @staticmethod
-    def _compile() -> None:
-        rows = np.array([[0, 3, 5], [1, 2, 4]])
-        third = Problem((2, 3), [Dense(np.eye(6)), Sparse(rows, [-1.0, -1.0], symmetric=True)])
-        pairwise = Problem((2, 3), [Dense(np.eye(6))])
-        for problem in (third, pairwise):
-            solve(problem, METHODS["adgm"].make(max_iter=5))  # with the local search, and the tabu search
-        solve(pairwise, METHODS["adgm+"].make(max_iter=5))  # with the bound
+    def _watch(self) -> None:
+        path = str(Path(adgm.__file__).parents[1])
+        settings = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))}
+        try:
+            words = [sys.executable, "-m", "adgm.warmup"]
+            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=settings) as process:
+                for line in process.stdout or ():
+                    if (name := line.strip()) in self.reached:
+                        self.reached[name].set()
+        finally:
+            for event in self.reached.values():
+                event.set()
 
     @property
     def ready(self) -> bool:
-        return not self.thread.is_alive()
+        return all(event.is_set() for event in self.reached.values())
 
     @property
     def remaining(self) -> float:
         """A guess, in seconds."""
         return max(1.0, USUAL - (monotonic() - self.began))
 
-    def wait(self) -> None:
-        """Return when the kernels are there; says meanwhile what the page is waiting for."""
-        if not self.ready:
+    def wait(self, stage: str) -> None:
+        """Return when the kernels of a stage are there; says meanwhile what the page is waiting for."""
+        if not self.reached[stage].is_set():
             with st.spinner(
-                f"Compiling the solver for this machine, once: about {self.remaining:.0f} s left.", show_time=True
+                f"Compiling the solver for this machine, once: at most {self.remaining:.0f} s.", show_time=True
             ):
-                self.thread.join()
+                self.reached[stage].wait()
+
+
+def stage_of(method: str, problem: Problem) -> str:
+    """What a run needs."""
+    return "portfolio" if method == "adgm+" else "third order" if problem.order > 2 else "sparse"
 
 
 @st.cache_resource(show_spinner=False)

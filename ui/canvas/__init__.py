@@ -25,13 +25,33 @@ import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 from streamlit import runtime
 
-Kind = Literal["correct", "wrong", "missed", "score"]
-KINDS: tuple[Kind, ...] = get_args(Kind)  # canvas.js knows them by position
+from features.plots import theme
+from features.plots.theme import KindLook
+
+Kind = Literal["correct", "wrong", "stray", "rejected", "missed", "score"]
+KINDS: tuple[Kind, ...] = get_args(Kind)  # a line carries the position of its kind
+
+
+def _look(look: KindLook, judged: bool = False) -> dict[str, Any]:
+    """How a kind of line is drawn on a photograph; `judged` ones count when the share of right ones is told."""
+    dash = [] if look.dashes == "solid" else [3 * length for length in look.dashes[1]]
+    return {"name": look.meaning, "colour": look.bright, "dash": dash, "mark": look.mark, "judged": judged}
+
+
+LOOKS: dict[Kind, dict[str, Any]] = {
+    "correct": _look(theme.KINDS["correct"], judged=True),
+    "wrong": _look(theme.KINDS["wrong"], judged=True),
+    "stray": _look(theme.KINDS["stray"], judged=True),
+    "rejected": _look(theme.REJECTED),
+    "missed": _look(theme.KINDS["missed"]),
+    "score": {"name": "match", "colour": "", "dash": [], "mark": "", "judged": False},  # coloured by its value
+}
 Mode = Literal["view", "edit"]
 Points = NDArray[np.float64]
 
 MOST_POINTS = 2000  # per image: what a browser may send
 LOSSLESS_PIXELS = 400_000  # larger images travel as JPEG
+MOST_LINES = 300  # drawn at first; the others on request
 MARGIN = 0.08  # around the points of a side without image, as a share of their extent
 
 
@@ -140,6 +160,12 @@ def edits(key: str, left: ArrayLike, right: ArrayLike) -> Edits:
     return cast(Edits, kept)
 
 
+def revision(key: str) -> tuple[str, int]:
+    """Changes with every edit, and with the points that the edits start from."""
+    kept = st.session_state.get(_slot(key, "edits"))
+    return (kept.start, kept.revision) if kept is not None else ("", 0)
+
+
 def picked(key: str) -> tuple[int, int] | None:
     """The pair (i, j) isolated on canvas `key`: known before `show`, so that its neighbours can be looked up."""
     return cast(_Pick, st.session_state.get(_slot(key, "pick"), _Pick())).pair
@@ -161,15 +187,16 @@ def show(
     supporters: Sequence[int] = (),
     contradictors: Sequence[int] = (),
     scale: str = "relaxed value",
+    sift: bool = False,
+    final: bool = False,
     height: int = 560,
 ) -> Shown:
-    """Show the canvas; `supporters` and `contradictors` are indices of lines, `scale` names what colours scores."""
-    for line in lines:
-        if not (0 <= line.i < len(left.points) and 0 <= line.j < len(right.points)):
-            raise ValueError(
-                f"the line {line.i} → {line.j} needs points that do not exist: there are "
-                f"{len(left.points)} on the left and {len(right.points)} on the right"
-            )
+    """Show the canvas; `supporters` and `contradictors` are indices of lines.
+
+    `scale` names the lines' value; `sift` offers a slider that leaves out what lies below a value; `final` lines are an
+    answer, whose share of right ones is told.
+    """
+    _check(lines, left, right)
     drawn = Edits(left.points, right.points, _digest(left.points, right.points))
     if mode == "edit":
         drawn = _edits_shown_as(key, drawn)
@@ -183,6 +210,10 @@ def show(
             "mode": mode,
             "height": height,
             "scale": scale,
+            "sift": sift,
+            "most": MOST_LINES,
+            "final": final,
+            "kinds": list(LOOKS.values()),
             "module": _media(_MODULE, "text/javascript", f"{key}-module"),
             "sides": [_side(left, f"{key}-left"), _side(right, f"{key}-right")],
             "start": drawn.start,
@@ -204,6 +235,15 @@ def show(
     )
     index = next((k for k, line in enumerate(lines) if (line.i, line.j) == pick.pair), None)
     return Shown(index, None if index is None else lines[index], drawn)
+
+
+def _check(lines: Sequence[Line], left: Side, right: Side) -> None:
+    for line in lines:
+        if not (0 <= line.i < len(left.points) and 0 <= line.j < len(right.points)):
+            raise ValueError(
+                f"the line {line.i} → {line.j} needs points that do not exist: there are "
+                f"{len(left.points)} on the left and {len(right.points)} on the right"
+            )
 
 
 def _edits_shown_as(key: str, given: Edits) -> Edits:
@@ -269,7 +309,7 @@ def _with_points(side: Side, points: Points) -> Side:
 
 def _side(side: Side, coordinates: str) -> dict[str, Any]:
     return {
-        "src": "" if side.image is None else _image_address(side.image, coordinates),
+        "src": "" if side.image is None else image_address(side.image, coordinates),
         "box": [round(edge, 2) for edge in side.box],
         "points": np.round(side.points, 2).tolist(),
         "edges": [] if side.edges is None else side.edges.ravel().tolist(),
@@ -278,7 +318,8 @@ def _side(side: Side, coordinates: str) -> dict[str, Any]:
     }
 
 
-def _image_address(image: Picture, coordinates: str) -> str:
+def image_address(image: Picture, coordinates: str) -> str:
+    """Where the browser finds an image."""
     mimetype, content = _encoded(_digest(image.rgb), image.rgb)
     return _media(content, mimetype, coordinates)
 

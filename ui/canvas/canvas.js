@@ -2,8 +2,9 @@
 // sends, `draw` paints, and two things travel back: the points after an edit, and the pair that was picked.
 // Every text is set with textContent or drawn, never parsed as markup. Python joins this file to paint.js.
 
-const NARROW = 600;             // below this width (CSS pixels) the images are stacked
+const NARROW = 480;             // below this width (CSS pixels) the images are stacked
 const MOST_ZOOM = 40;
+const AROUND = 330;             // pixels of the window that are not the picture's: bars above and below it
 const GAP = 0.015;              // between the images, as a share of the picture
 const UNDO_STEPS = 200;
 const memories = new Map();     // session and canvas -> view and undo steps: they survive a remount of the element
@@ -47,6 +48,11 @@ class Board {
         button("Clear left", "Remove all points of the left image", () => this.clear(0)),
         button("Clear right", "Remove all points of the right image", () => this.clear(1))),
     ];
+    this.least = element("input", { type: "range", min: 0, max: 1, step: 0.01, ariaLabel: "Least strength of a line" });
+    this.least.oninput = () => { this.memory.least = Number(this.least.value); this.sift(); this.refresh(); };
+    this.leastText = element("span");
+    this.sifting = element("label", { className: "sifting" }, this.leastText, this.least);
+    this.thinning = group("How many lines", button("All lines", "Draw every line", () => this.showAll()));
     const zooming = group("Zoom", button("zoomIn", "Zoom in (+)", () => this.zoom(1.5)),
       button("zoomOut", "Zoom out (−)", () => this.zoom(1 / 1.5)),
       button("reset", "Reset view (0)", () => this.resetView()));
@@ -58,7 +64,8 @@ class Board {
     this.tip.setAttribute("role", "tooltip");
     this.legend = element("div", { className: "legend" });
     this.board = element("div", { className: "board" }, element("style", { textContent: STYLE }),
-      element("div", { className: "bar" }, this.status, element("div", { className: "tools" }, ...this.editing, zooming)),
+      element("div", { className: "bar" }, this.status, element("div", { className: "tools" }, this.sifting, this.thinning,
+        ...this.editing, zooming)),
       element("div", { className: "stage" }, this.canvas, this.tip), this.legend);
     this.root.replaceChildren(this.board);
   }
@@ -111,11 +118,28 @@ class Board {
     this.lines = lefts.map((i, k) => ({ index: k, i, j: j[k], kind: kind[k], value: value[k], text: text[k] }))
       .filter((line) => this.points[0][line.i] && this.points[1][line.j]);
     if (data.serial >= this.memory.serial) Object.assign(this.memory, { serial: data.serial, pick: data.pick });
+    this.sift();
     data.sides.forEach((side, k) => this.loadImage(k, side.src));
     const shape = JSON.stringify(this.boxes);
     if (this.memory.shape !== shape) Object.assign(this.memory, { shape, zoom: 1, centre: [0.5, 0.5] });
     this.refresh();
     this.setHover(this.cursor);                          // the line under a resting pointer may have changed
+  }
+
+  sift() {                      // which lines are drawn: the strong enough, and of many only the strongest
+    const { least = 0, all = false } = this.memory, { sift, most } = this.data;
+    const strong = sift ? this.lines.filter((line) => line.value >= least) : this.lines;
+    this.many = strong.length > most;
+    const thinned = this.many && !all;
+    this.shown = thinned ? [...strong].sort((a, b) => b.value - a.value).slice(0, most) : strong;
+    const pick = thinned && this.selected;
+    if (pick && !this.shown.includes(pick)) this.shown.push(pick);
+  }
+
+  showAll() {
+    this.memory.all = !this.memory.all;
+    this.sift();
+    this.refresh();
   }
 
   takePoints(data, before) {
@@ -162,6 +186,7 @@ class Board {
   sendPoints(points) {
     Object.assign(this, { points, settled: null, hover: null });
     this.lines = this.lines.filter((line) => points[0][line.i] && points[1][line.j]);
+    this.sift();
     const revision = (this.memory.revision += 1);
     this.send.state("points", { left: points[0], right: points[1], revision, start: this.data.start });
     this.refresh();
@@ -205,7 +230,10 @@ class Board {
     this.refresh();
   }
 
-  get selected() { return this.lines.find((line) => String([line.i, line.j]) === String(this.memory.pick)) ?? null; }
+  get selected() {
+    const pick = this.memory.pick;
+    return (pick && this.lines.find((line) => line.i === pick[0] && line.j === pick[1])) ?? null;
+  }
 
   // ---------------------------------------------------------------- geometry: image pixels -> picture -> screen
 
@@ -216,7 +244,8 @@ class Board {
     const scales = boxes.map((box) => common / box[across]);
     const lengths = boxes.map((box, k) => box[along] * scales[k]), gap = GAP * (lengths[0] + lengths[1]);
     const total = lengths[0] + gap + lengths[1], size = stacked ? [common, total] : [total, common];
-    const most = Math.max(this.data.height, stacked ? 1.6 * width : 0);
+    const room = Math.max(window.innerHeight - AROUND, 240);     // the whole picture fits into the window
+    const most = stacked ? Math.max(this.data.height, 1.6 * width) : Math.min(this.data.height, room);
     const height = Math.max(Math.min((width * size[1]) / size[0], most), 160);
     const fit = Math.min(width / size[0], height / size[1]), second = lengths[0] + gap;
     const offsets = [[0, 0], stacked ? [0, second] : [second, 0]];
@@ -259,7 +288,7 @@ class Board {
 
   lineAt(px, py, reach = 7) {
     let best = null;
-    for (const line of this.lines) {
+    for (const line of this.shown) {
       const far = distanceToSegment(px, py, ...this.endsOf(line));
       if (far < reach) { reach = far; best = line; }
     }
@@ -386,7 +415,7 @@ class Board {
 
   next(direction) {                                              // walk through the lines, or through the points
     const view = this.data.mode === "view";
-    const all = view ? this.lines : this.points.flatMap((points, side) => points.map((_, k) => [side, k]));
+    const all = view ? this.shown : this.points.flatMap((points, side) => points.map((_, k) => [side, k]));
     if (!all.length) return;
     const now = all.findIndex((item) => (view ? item === this.selected : String(item) === String(this.chosen)));
     const item = all[now < 0 && direction < 0 ? all.length - 1 : (now + direction + all.length) % all.length];

@@ -1,18 +1,12 @@
 // How the canvas looks: colours, marks, halos, icons, the legend. Reads a Board and changes nothing but its pixels.
 
-const KINDS = [                 // ui.canvas.KINDS, in the same order; told apart by shape as well as by colour
-  { name: "correct", colour: "#1cc48f", dash: [], mark: "" },
-  { name: "wrong", colour: "#f0640f", dash: [], mark: "×" },
-  { name: "missed", colour: "#f5f5f5", dash: [6, 5], mark: "" },
-  { name: "score", colour: "", dash: [], mark: "" },
-];
 const SUPPORTS = { name: "supports it", colour: "#4cb5f5", dash: [], mark: "+" };
 const CONTRADICTS = { name: "contradicts it", colour: "#e58ac0", dash: [10, 4], mark: "−" };
 // Viridis without its darkest end, which no photograph would let through.
 const RAMP = [[98, 88, 196], [62, 118, 184], [38, 150, 152], [74, 193, 109], [180, 222, 44], [253, 231, 37]];
 const FADED = 0.12;
 const ARMS = {                  // strokes of a mark: x, y to x, y
-  "×": [[-3, -3, 3, 3], [-3, 3, 3, -3]], "+": [[-3.6, 0, 3.6, 0], [0, -3.6, 0, 3.6]], "−": [[-3.6, 0, 3.6, 0]],
+  "×": [[-3, -3, 3, 3], [-3, 3, 3, -3]], "○": [], "+": [[-3.6, 0, 3.6, 0], [0, -3.6, 0, 3.6]], "−": [[-3.6, 0, 3.6, 0]],
 };
 const ICONS = {
   zoomIn: "M12 5v14M5 12h14", zoomOut: "M5 12h14", reset: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
@@ -59,7 +53,7 @@ function halo(colour) {         // a dark line needs a light rim, any other a da
 }
 
 function lineText(line) {
-  return line.text || `${line.i} → ${line.j} · ${KINDS[line.kind].name} · ${line.value.toFixed(2)}`;
+  return line.text || `${line.i} → ${line.j} · ${line.value.toFixed(2)}`;
 }
 
 function pointText(board, [side, k]) {
@@ -79,13 +73,19 @@ function announce(board) {      // what is said around the picture: status, lege
   board.status.textContent = said?.replace(/\s*\n\s*/g, " · ") || HINTS[data.mode];
   board.status.classList.toggle("chosen", Boolean(said));
   board.canvas.ariaLabel = `Two images: ${points[0].length} points on the left, ${points[1].length} on the right, `
-    + `${board.lines.length} lines. Arrow keys move, plus and minus zoom, 0 resets, n and p go through the `
+    + `${board.shown.length} lines. Arrow keys move, plus and minus zoom, 0 resets, n and p go through the `
     + (edit ? "points, a adds a point, Delete removes it." : "lines, Escape lets go.");
+  board.sifting.hidden = !data.sift || edit;
+  board.least.value = memory.least ?? 0;
+  board.leastText.textContent = `${data.scale} ≥ ${(memory.least ?? 0).toFixed(2)}`;
+  board.thinning.hidden = !board.many || edit;
+  buttons["All lines"].ariaPressed = String(Boolean(memory.all));
+  buttons["All lines"].textContent = memory.all ? `Best ${data.most}` : "All lines";
   board.legend.replaceChildren(...legendEntries(board));
 }
 
 function lineStyle(board, line, selected) {
-  const { support, against } = board.data, kind = KINDS[line.kind];
+  const { support, against, kinds } = board.data, kind = kinds[line.kind];
   const supports = selected && support.includes(line.index), contradicts = selected && against.includes(line.index);
   const role = supports ? SUPPORTS : contradicts ? CONTRADICTS : null;
   const style = role ?? { ...kind, colour: kind.colour || ramp(line.value) };
@@ -108,7 +108,7 @@ function paint(board) {
   context.clearRect(0, 0, width, height);
   [0, 1].forEach((side) => { paintImage(board, side); paintEdges(board, side); });
   const selected = board.data.mode === "view" ? board.selected : null;
-  const drawn = board.lines.map((line) => ({ line, ...lineStyle(board, line, selected) }))
+  const drawn = board.shown.map((line) => ({ line, ...lineStyle(board, line, selected) }))
     .sort((a, b) => a.width - b.width || a.alpha - b.alpha);
   drawn.forEach((style) => paintLine(board, style));
   paintPoints(board, drawn);
@@ -187,23 +187,40 @@ function paintPoints(board, drawn) {
   const ends = [new Map(), new Map()];          // the strongest line at each point gives it its colour
   drawn.forEach((style) => [style.line.i, style.line.j].forEach((k, side) => ends[side].set(k, style)));
   const isolating = !edit && board.selected;
-  board.points.forEach((points, side) => points.forEach((point, k) => {
-    const style = ends[side].get(k), [x, y] = board.toScreen(side, point);
-    const chosen = edit && board.chosen?.[0] === side && board.chosen[1] === k;
-    const hovered = hover?.point?.[0] === side && hover.point[1] === k;
-    const radius = (points.length > 150 ? 3 : 4) + (edit ? 1 : 0) + (chosen || hovered ? 1.5 : 0);
-    context.globalAlpha = isolating && !hovered ? Math.max(style?.alpha ?? 0, 0.3) : 1;
-    disc(context, x, y, radius + 0.8, "rgba(0,0,0,0.55)", "rgba(0,0,0,0)");
-    if (edit) disc(context, x, y, radius, chosen ? theme.accent : "#ffd43b", chosen ? "#fff" : "#1b1b1b");
-    else disc(context, x, y, radius, style?.colour ?? "rgba(0,0,0,0.35)", "#fff");
-    if (hovered || chosen) tag(board, x, y - radius - 12, board.data.sides[side].names[k] ?? String(k));
-  }));
+  board.points.forEach((points, side) => {
+    const many = points.length > 150, crowd = [];
+    points.forEach((point, k) => {
+      const style = ends[side].get(k), [x, y] = board.toScreen(side, point);
+      const chosen = edit && board.chosen?.[0] === side && board.chosen[1] === k;
+      const hovered = hover?.point?.[0] === side && hover.point[1] === k;
+      if (many && !style && !chosen && !hovered && !edit) return crowd.push([x, y]);
+      const radius = (many ? 3 : 4) + (edit ? 1 : 0) + (chosen || hovered ? 1.5 : 0);
+      context.globalAlpha = isolating && !hovered ? Math.max(style?.alpha ?? 0, 0.3) : 1;
+      disc(context, x, y, radius + 0.8, "rgba(0,0,0,0.55)", "rgba(0,0,0,0)");
+      if (edit) disc(context, x, y, radius, chosen ? theme.accent : "#ffd43b", chosen ? "#fff" : "#1b1b1b");
+      else disc(context, x, y, radius, style?.colour ?? "rgba(0,0,0,0.35)", "#fff");
+      if (hovered || chosen) tag(board, x, y - radius - 12, board.data.sides[side].names[k] ?? String(k));
+    });
+    paintCrowd(context, crowd, isolating ? 0.3 : 0.75);
+  });
   const told = hover?.line ?? (isolating || null);
   if (told) board.endsOf(told).forEach(([x, y], side) => {
     const k = side ? told.j : told.i;
     tag(board, x, y - 17, board.data.sides[side].names[k] ?? String(k));
   });
   context.globalAlpha = 1;
+}
+
+function paintCrowd(context, places, alpha) {   // many points without a line: small, and in one stroke
+  if (!places.length) return;
+  context.beginPath();
+  for (const [x, y] of places) { context.moveTo(x + 1.8, y); context.arc(x, y, 1.8, 0, 2 * Math.PI); }
+  context.globalAlpha = alpha;
+  context.fillStyle = "#fff";
+  context.strokeStyle = "rgba(0,0,0,0.7)";
+  context.lineWidth = 1;
+  context.stroke();
+  context.fill();
 }
 
 function tag(board, x, y, text, middle = true) {
@@ -235,9 +252,12 @@ function paintLabel(board, side) {
 }
 
 function legendEntries(board) {
-  const counts = KINDS.map((_, kind) => board.lines.filter((line) => line.kind === kind).length);
-  const entries = KINDS.map((kind, k) => kind.colour ? sample(kind, counts[k]) : scaleSample(board.data.scale))
+  const { kinds, scale } = board.data;
+  const counts = kinds.map((_, kind) => board.shown.filter((line) => line.kind === kind).length);
+  const entries = kinds.map((kind, k) => kind.colour ? sample(kind, counts[k]) : scaleSample(scale, counts[k]))
     .filter((_, k) => counts[k]);
+  const judged = kinds.map(({ judged }, k) => judged && counts[k]), total = judged.reduce((sum, n) => sum + (n || 0), 0);
+  if (total && board.data.final) entries.push(`${Math.round((100 * judged[0]) / total)} % of the ${total} drawn are right`);
   if (board.data.mode === "view" && board.selected) {
     for (const [role, those] of [[SUPPORTS, board.data.support], [CONTRADICTS, board.data.against]])
       if (those.length) entries.push(sample(role, those.length));
@@ -258,8 +278,8 @@ function sample({ name, colour, dash, mark }, count) {
   return element("span", { className: "entry" }, drawing, element("b", { textContent: String(count) }), name);
 }
 
-function scaleSample(name) {
+function scaleSample(name, count) {
   const bar = element("span", { className: "ramp" });
   bar.style.background = `linear-gradient(to right, ${RAMP.map((_, k) => ramp(k / (RAMP.length - 1))).join(",")})`;
-  return element("span", { className: "entry" }, `${name} 0`, bar, "1");
+  return element("span", { className: "entry" }, element("b", { textContent: String(count) }), `${name} 0`, bar, "1");
 }

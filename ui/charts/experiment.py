@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from adgm import METHODS
-from experiments.declared import Panel
 from experiments.report import look, places
+from experiments.spec import Panel
 from experiments.summary import MEASURES, Place, Point
-from features.pairs import Value
-from ui.charts import Spec
+from features.parameters import Value
+from ui.charts.run import Spec
 
 SYMBOLS = ("circle", "rect", "diamond", "triangle", "roundRect", "emptyCircle", "emptyRect", "emptyDiamond")
 
@@ -34,10 +34,9 @@ def curves(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place
         "legend": {"top": 0, "type": "plain"},
         "tooltip": {"trigger": "item", "valueFormatter": "%.4g"},
         "xAxis": axis,
-        "yAxis": {"type": "value", "scale": True, "name": MEASURES[measure].label,
-                  "nameTextStyle": {"align": "left"}},
+        "yAxis": {"type": "value", "scale": True, "name": MEASURES[measure].label, "nameTextStyle": {"align": "left"}},
         "series": series,
-    }  # fmt: skip
+    }
 
 
 def bars(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Point]) -> Spec:
@@ -73,8 +72,15 @@ def one_curve(panel: Panel, method: str, means: dict[Place, Point], at: dict[Any
         for x, point in found
         if point.error > 0
     ]
-    mark = {"symbol": "none", "silent": True, "animation": False, "data": whiskers, "label": {"show": False},
-            "lineStyle": {"color": style["color"], "type": "solid", "width": 2, "opacity": 0.7}}  # fmt: skip
+    mark = {
+        "symbol": "none",
+        "silent": True,
+        "z": 1,  # below the points, which can be clicked
+        "animation": False,
+        "data": whiskers,
+        "label": {"show": False},
+        "lineStyle": {"color": style["color"], "type": "solid", "width": 2, "opacity": 0.7},
+    }
     return {
         "type": "line",
         "id": method,
@@ -83,7 +89,7 @@ def one_curve(panel: Panel, method: str, means: dict[Place, Point], at: dict[Any
         "color": style["color"],
         "symbol": SYMBOLS[number % len(SYMBOLS)],
         "symbolSize": 10,
-        "lineStyle": {"width": style["lw"], "type": "solid" if style["ls"] == "-" else "dashed"},
+        "lineStyle": {"width": style["lw"], "type": style["ls"]},
         "selectedMode": "single",
         "select": {"itemStyle": {"borderColor": "#111", "borderWidth": 2}},
         "markLine": mark,

@@ -10,20 +10,21 @@ import math
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from time import monotonic
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adgm import Problem, Result, State
-from adgm.rounding import best_rounding
-from adgm.run import Method
+from adgm.deadline import TimeUp, deadline
+from adgm.run import Method, Run
 from adgm.run import Status as ResultStatus
-from ui.frames import Floats, Frame, Frames, Lanes, Mark, Thinned, lanes_of
+from ui.jobs.history import Floats, Frame, Frames, Lanes, Mark, RunCurves, frame_of, lanes_of
 
-__all__ = ["ACTIVE", "POOL", "Frame", "Frames", "Job", "JobPool", "Mark", "Snapshot", "Status", "Thinned"]
+__all__ = ["ACTIVE", "POOL", "Frame", "Frames", "Job", "JobPool", "Mark", "Snapshot", "Status"]
 
 Status = Literal[
     "waiting", "running", "paused", "converged", "iteration limit", "time limit", "stopped", "abandoned", "failed"
@@ -33,8 +34,7 @@ ACTIVE = ("waiting", "running", "paused")
 INTERVAL = 0.1  # seconds between two snapshots
 OVERHEAD = 0.1  # largest share of the time that goes into snapshots
 PATIENCE = float(os.environ.get("ADGM_PATIENCE", 120))  # seconds without a sign of the page
-CURVE_POINTS = 400
-HISTORY_POINTS = 20_000
+LIGHT_FRAMES, LIGHT_FRAME_BYTES = 100, 6_000_000  # of a light job: a comparison keeps many
 DENSE_UNTIL = 20  # every iteration up to this one is a frame; then they are 1/20 of the run so far apart,
 DENSE_BUDGET = 0.25  # as long as all of them together took less than these seconds
 
@@ -123,7 +123,11 @@ POOL = JobPool()
 
 
 class Job:
-    """One run of a method on a problem. All methods may be called from any thread."""
+    """One run of a method on a problem. All methods may be called from any thread.
+
+    `adgm.run.Run` does the work; the job decides when, and keeps what a page shows. A `light` one is run for its end:
+    it stores fewer iterations, because stopping to store one costs a fast method its speed.
+    """
 
     def __init__(
         self,
@@ -135,27 +139,26 @@ class Job:
         paused: bool = False,
         pace: float | None = None,
         hurry: float | None = None,
+        light: bool = False,
         pool: JobPool = POOL,
-        rounding: Callable[[Problem, Floats], tuple[NDArray[np.bool_], float]] = best_rounding,
     ) -> None:
-        for name, value in (("time limit", time_limit), ("pace", pace)):
-            if value is not None and not value > 0:
-                raise ValueError(f"the {name} of a run must be a positive number or none, not {value}")
+        if pace is not None and not pace > 0:
+            raise ValueError(f"the pace of a run must be a positive number or none, not {pace}")
+        self._curves = RunCurves()
+        self._run = Run(problem, method, time_limit=time_limit, history=self._curves, clock=lambda: monotonic())
         self.method, self.problem, self.time_limit, self.patience = method, problem, time_limit, patience
         self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
         self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
-        self._pool, self._rounding = pool, rounding
+        self.light, self._pool = light, pool
         self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
         self._changes: list[Callable[[Any], Any]] = []
+        self._result: Result[Any] | None = None
         self._touched = monotonic()
-        self._state: Any = None
-        self._elapsed, self._overhead, self._rate, self._every = 0.0, 0.0, 0.0, 1
+        self._rate, self._every = 0.0, 1
         self._began: float | None = None  # when the iterations under way began
-        self._rho = math.nan
-        self._marks: list[Mark] = []
-        self._curves, self._history, self._frames = Thinned(CURVE_POINTS), Thinned(HISTORY_POINTS), Frames()
+        self._frames = Frames(LIGHT_FRAMES, LIGHT_FRAME_BYTES) if light else Frames()
         self._snapshot = Snapshot("waiting", time_limit=time_limit)
-        self._thread = threading.Thread(target=self._run, name="solver", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="solver", daemon=True)
 
     # ------------------------------------------------------------------ what a page asks and says
 
@@ -181,8 +184,7 @@ class Job:
     @property
     def state(self) -> Any:
         """The method's own latest state; None before its first one."""
-        with self._changed:
-            return self._state
+        return self._run.state
 
     def frames(self) -> tuple[Frame, ...]:
         """Stored iterations to scrub through: the first, the latest, and some between."""
@@ -205,21 +207,14 @@ class Job:
     def stop(self) -> None:
         self._tell(stopping=True)
 
-    def change(self, *, rho: float | None = None, **options: Any) -> None:
-        """Go on with another ρ, or with other options of the method, from the next iteration on."""
-        if options:
-            known = {field.name for field in fields(self.method)}  # type: ignore[arg-type]
-            unknown = [name for name in options if name not in known]
-            if unknown:
-                raise ValueError(f"{type(self.method).__name__} has no option {unknown[0]!r} to change")
-            self.method = replace(self.method, **options)  # type: ignore[type-var]
-        if rho is not None:
-            if not (rho > 0 and math.isfinite(rho)):
-                raise ValueError(f"ρ must be a positive number, not {rho}")
-            with self._changed:
-                if self._state is not None and not hasattr(self._state, "rho"):
-                    raise ValueError(f"{type(self.method).__name__} has no ρ to change")
-                self._changes.append(lambda state: _with_rho(state, rho))
+    def change(self, rho: float) -> None:
+        """Go on with another ρ from the next iteration on."""
+        if not (rho > 0 and math.isfinite(rho)):
+            raise ValueError(f"ρ must be a positive number, not {rho}")
+        if self.state is not None and not hasattr(self.state, "rho"):
+            raise ValueError(f"{type(self.method).__name__} has no ρ to change")
+        with self._changed:
+            self._changes.append(lambda state: _with_rho(state, rho))
         self.touch()
 
     def wait(self, timeout: float | None = None) -> Snapshot:
@@ -229,13 +224,18 @@ class Job:
 
     def result(self) -> Result[Any]:
         """What `adgm.solve` would have returned, once the job has ended with a matching."""
-        with self._changed:
-            end, state, history = self._snapshot, self._state, self._history.arrays()
-            seconds = self._elapsed - self._overhead  # the method's own: keeping frames for us is not its work
-        if end.active or end.best is None or state is None:
+        end = self.snapshot()
+        if end.active or end.best is None:
             raise ValueError(f"there is no result yet: the run is {end.status} at iteration {end.iteration}")
-        status = cast(ResultStatus, end.status if end.status in get_args(ResultStatus) else "stopped")
-        return Result(self.problem, end.best, end.best_energy, status, end.iteration, seconds, history, state)
+        if self._result is None:
+            self._result = self._run.result(stopped=end.status not in get_args(ResultStatus))
+        return self._result
+
+    def release(self) -> None:
+        """Forget what the method would need to go on (DD's open nodes may fill the memory)."""
+        found = self.result()
+        plain = State(**{one.name: getattr(found.state, one.name) for one in fields(State)})
+        self._result, self._run.state = replace(found, state=plain), None
 
     def _tell(self, *, paused: bool | None = None, steps: int | None = None, stopping: bool = False) -> None:
         self.touch()
@@ -247,7 +247,7 @@ class Job:
 
     # ------------------------------------------------------------------ the worker thread
 
-    def _run(self) -> None:
+    def _live(self) -> None:
         try:
             status, error = self._work(), ""
         except ValueError as problem:
@@ -259,7 +259,7 @@ class Job:
             status, error = "failed", f"The solver stopped unexpectedly ({type(fault).__name__}: {fault})."
         self._pool.leave(self)
         with self._changed:
-            self._snapshot = replace(self._snapshot, status=status, error=error, elapsed=self._elapsed)
+            self._snapshot = replace(self._snapshot, status=status, error=error, elapsed=self._elapsed())
             self._changed.notify_all()
 
     def _work(self) -> Status:
@@ -274,10 +274,8 @@ class Job:
             elif self._pool.enter(self, lambda: self._set_status("waiting"), lambda: self._over() or self._idle()):
                 self._set_status("running")
                 self._advance()
-                if self.method.done(self._state):
-                    return "converged" if self._state.converged else "iteration limit"
-                if self.time_limit is not None and self._elapsed >= self.time_limit:
-                    return "time limit"
+                if (why := self._run.status) is not None:
+                    return why
         return "stopped" if self._stopping else "abandoned"
 
     def _over(self) -> bool:
@@ -285,7 +283,11 @@ class Job:
 
     def _idle(self) -> bool:
         # A job that was paused before it began still shows its start.
-        return self._paused and self._steps == 0 and self._state is not None
+        return self._paused and self._steps == 0 and self._run.state is not None
+
+    def _elapsed(self) -> float:
+        """Seconds of computing, ours included."""
+        return self._run.seconds + self._run.overhead
 
     def _set_status(self, status: Status) -> None:
         with self._changed:
@@ -294,29 +296,26 @@ class Job:
 
     def _advance(self) -> None:
         """As many iterations as fill the time until the next snapshot, or as were asked for; at first the start."""
+        run = self._run
         with self._changed:
-            stepping, before = self._paused, self._state
-            pace = self._pace_at(0 if before is None else before.iteration)
+            stepping, before, first = self._paused, run.iteration, run.state is None
+            pace = self._pace_at(before)
             most = self._steps if stepping else max(1, int(pace * INTERVAL)) if pace else self._every
-            asked = min(self._every, most)
-            changes, self._changes = (self._changes, []) if before is not None and asked else ([], self._changes)
-            began = self._began = monotonic()
-        state = self.method.init(self.problem) if before is None else before
+            changes, self._changes = ([], self._changes) if first else (self._changes, [])
+            self._began = began = monotonic()
+            spent_before, overhead_before = run.seconds, run.overhead
         for change in changes:
-            state = change(state)
-        if before is not None and asked:
-            state = self.method.step(self.problem, state, asked)
-        spent = monotonic() - began
-        ran = state.iteration - (before.iteration if before is not None else 0)
-        if state is not before:
-            self._publish(state, spent, moved=ran > 0 or before is None)
+            run.change(change)
+        with suppress(TimeUp), deadline(self._over):  # Stop acts also while tables are built
+            run.advance(max(1, min(self._every, most)))
+        spent, ran = run.seconds - spent_before, run.iteration - before
+        self._publish(moved=ran > 0 or first)
         total = monotonic() - began
         with self._changed:
             self._began = None
-            self._elapsed += total - spent
-            self._overhead += total - spent
+            run.overhead = overhead_before + total - spent
             if stepping and self._paused:
-                self._steps = max(self._steps - (ran or before is not None), 0)  # some steps take no iteration
+                self._steps = max(self._steps - (ran or not first), 0)  # some steps take no iteration
             if ran and pace and not stepping:
                 self._changed.wait_for(lambda: self._paused or self._over(), ran / pace - total)
         if ran:
@@ -331,45 +330,33 @@ class Job:
     def _adapt(self, each: float, overhead: float) -> None:
         """How many iterations until the next snapshot, when each one takes so long and a snapshot so much more."""
         fitting = max(INTERVAL, overhead / OVERHEAD) / max(each, 1e-7)
-        if self._overhead < DENSE_BUDGET:
-            fitting = min(fitting, self._state.iteration / DENSE_UNTIL)
+        if self.light:
+            fitting = max(fitting, min(self._run.iteration // 5, int(INTERVAL / max(each, 1e-7))))
+        elif self._run.overhead < DENSE_BUDGET:
+            fitting = min(fitting, self._run.iteration / DENSE_UNTIL)
         self._every = max(1, min(int(fitting), 2 * self._every))
 
-    def _publish(self, state: State, spent: float, moved: bool) -> None:
-        """Store what the state tells and make it the snapshot; a frame only if iterations passed."""
-        assignment, rounded_energy = self._rounding(self.problem, state.x)
-        support = np.flatnonzero(state.x).astype(np.int32)
-        rho = float(getattr(state, "rho", math.nan))
-        residual = float(getattr(state, "residual", math.nan))
-        relaxed = (state.iteration, len(state.x), support, state.x[support], rho, residual, state.energy)
-        frame = Frame(*relaxed, assignment, rounded_energy)
-        # As adgm.solve: the method's own best, unless it has none yet or the run ends before it is done.
-        best, best_energy = state.best, state.best_energy
-        if best is None or (rounded_energy < best_energy and not self.method.done(state)):
-            best, best_energy = assignment, rounded_energy
+    def _publish(self, moved: bool) -> None:
+        """Make what the run has come to the snapshot; a frame only if iterations passed."""
+        run = self._run
+        best, best_energy = run.best()
         with self._changed:
-            self._state = state
-            self._record(state, spent)
+            self._snapshot = now = replace(self._snapshot, best=best, best_energy=best_energy, elapsed=self._elapsed())
+        if run.state is None:
+            return
+        frame = frame_of(run.state, *run.rounded())
+        with self._changed:
             if moved:
                 self._frames.add(frame)
-            self._elapsed += spent
             self._snapshot = replace(
-                self._snapshot, iteration=state.iteration, elapsed=self._elapsed, rate=self._rate, frame=frame,
-                history=self._curves.arrays(), marks=tuple(self._marks), best=best, best_energy=best_energy,
-                lanes=lanes_of(state),
-            )  # fmt: skip
-
-    def _record(self, state: State, spent: float) -> None:
-        length = len(next(iter(state.trace.values()), ()))
-        iterations = np.arange(state.iteration - length + 1, state.iteration + 1, dtype=float)
-        seconds = self._elapsed - self._overhead + spent * np.arange(1, length + 1) / max(length, 1)
-        columns = {"iteration": iterations, "seconds": seconds, **state.trace}
-        self._curves.add(columns)
-        self._history.add(columns)
-        rho = np.append(self._rho, state.trace.get("rho", ()))
-        for k in np.flatnonzero((rho[1:] != rho[:-1]) & np.isfinite(rho[:-1])):
-            self._marks.append(Mark(int(iterations[k]), float(rho[k + 1])))
-        self._rho = float(rho[-1] if len(rho) > 1 else getattr(state, "rho", math.nan))
+                now,
+                iteration=run.iteration,
+                rate=self._rate,
+                frame=frame,
+                history=self._curves.shown.arrays(),
+                marks=tuple(self._curves.marks),
+                lanes=lanes_of(run.state),
+            )
 
 
 def _with_rho(state: Any, rho: float) -> Any:

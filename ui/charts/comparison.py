@@ -4,20 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from features.comparison import LABELS
+from features.metrics import BETTER, WORD
 from features.models.base import Sense
-from features.score import BETTER, WORD
-from ui.charts import GREY, Spec
+from features.plots.theme import method_look
+from ui.charts.run import GREY, Spec
 
-# Okabe and Ito's palette without yellow and black, which vanish on one of the two backgrounds.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
-STROKES = ["solid", "dashed", "dotted"]
 MOST_NAMES = 3  # on one dot
-
-
-def look(method: str) -> tuple[str, str]:
-    """A colour and a stroke that belong to the method, whoever else takes part."""
-    at = list(LABELS).index(method)
-    return COLOURS[at % len(COLOURS)], STROKES[at // len(COLOURS) % len(STROKES)]
 
 
 def name_of(method: str) -> str:
@@ -37,14 +29,23 @@ def time_chart(curves: Mapping[str, Sequence[tuple[float, float]]], sense: Sense
     """Score of the best matching so far over the seconds of computing; {method: (seconds, score), …}, by key."""
     series: list[Spec] = []
     for method, points in curves.items():
-        colour, stroke = look(method)
+        look = method_look(method)
         data: list[Any] = [[rounded(moment), rounded(value)] for moment, value in points]
         data[-1] = {"value": data[-1], "symbol": "circle", "symbolSize": 8}
         series.append(
-            {"type": "line", "name": name_of(method), "data": data, "step": "end", "color": colour,
-             "symbol": "none", "showSymbol": True, "animation": False, "lineStyle": {"type": stroke, "width": 1.8},
-             "emphasis": {"focus": "series"}}
-        )  # fmt: skip
+            {
+                "type": "line",
+                "name": name_of(method),
+                "data": data,
+                "step": "end",
+                "color": look.colour,
+                "symbol": "none",
+                "showSymbol": True,
+                "animation": False,
+                "lineStyle": {"type": look.stroke, "width": 1.8},
+                "emphasis": {"focus": "series"},
+            }
+        )
     if truth is not None and series:
         mark = {"yAxis": rounded(truth), "lineStyle": {"color": GREY, "type": "dashed"}}
         label = {"formatter": "truth", "position": "insideStartTop", "color": GREY}
@@ -83,16 +84,32 @@ def scatter_chart(
         side = "right" if value < middle else "left"  # away from the edge
         label = {"show": True, "formatter": ", ".join(names[:MOST_NAMES]) + more, "position": side, "color": "inherit"}
         series.append(
-            {"type": "scatter", "name": ", ".join(names), "data": [[value, accuracy]], "color": look(methods[0])[0],
-             "symbolSize": 10 + 3 * min(len(names), 6), "label": label, "labelLayout": {"hideOverlap": True},
-             "animation": False}
-        )  # fmt: skip
+            {
+                "type": "scatter",
+                "name": ", ".join(names),
+                "data": [[value, accuracy]],
+                "color": method_look(methods[0]).colour,
+                "symbolSize": 10 + 3 * min(len(names), 6),
+                "label": label,
+                "labelLayout": {"hideOverlap": True},
+                "animation": False,
+            }
+        )
     if truth is not None:
         label = {"show": True, "formatter": "truth", "position": "bottom", "color": GREY}
         series.append(
-            {"type": "scatter", "name": "truth", "data": [[rounded(truth[0]), 100 * truth[1]]], "symbol": "diamond",
-             "symbolSize": 16, "color": GREY, "label": label, "animation": False, "z": 1}
-        )  # fmt: skip
+            {
+                "type": "scatter",
+                "name": "truth",
+                "data": [[rounded(truth[0]), 100 * truth[1]]],
+                "symbol": "diamond",
+                "symbolSize": 16,
+                "color": GREY,
+                "label": label,
+                "animation": False,
+                "z": 1,
+            }
+        )
     below = {"nameLocation": "middle", "nameGap": 26, "nameTextStyle": {"align": "center"}}
     return {
         "animation": False,

@@ -6,11 +6,14 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from features import exports, figures
-from features.score import number
-from features.setup import PAIR_FILE
-from ui.choices import Chosen
-from ui.runs import Run
+from features import exports
+from features.metrics import number
+from features.plots import figures
+from features.problem_files import from_pair, write_problem
+from features.recipe import PAIR_FILE
+from ui import url_state
+from ui.page_run import Run
+from ui.sidebar import Chosen
 
 FORMATS = ("png", "svg", "pdf")
 MIME = {
@@ -23,6 +26,7 @@ MIME = {
     "json": "application/json",
     "npz": "application/octet-stream",
     "zip": "application/zip",
+    "dd": "text/plain",
     "py": "text/x-python",
 }
 
@@ -35,8 +39,7 @@ def download(label: str, name: str, make: Callable[[], bytes] | bytes) -> None:
 
 def show(run: Run) -> None:
     with st.expander("Take it away", icon=":material/download:", key="take away"):
-        outcome, setup, pair = run.outcome, run.chosen.setup, run.pair
-        matches = partial(exports.matches_of, pair, run.problem, outcome.result.assignment, outcome.result.x)
+        found, recipe, pair = run.matching, run.chosen.recipe, run.pair
         st.markdown("**Picture**")
         with st.container(horizontal=True):
             for kind in FORMATS:
@@ -44,53 +47,64 @@ def show(run: Run) -> None:
             download("Curves (PNG)", "curves.png", partial(curves, run))
         st.markdown("**Tables**, in pixels of the original images")
         with st.container(horizontal=True):
-            download("Matches (CSV)", "matches.csv", lambda: exports.matches_csv(matches()))
-            download("Matches (JSON)", "matches.json", lambda: exports.matches_json(matches(), setup, outcome.metrics))
-            download("History (CSV)", "history.csv", lambda: exports.history_csv(outcome.result.history))
+            download("Matches (CSV)", "matches.csv", lambda: exports.matches_csv(found))
+            download("Matches (JSON)", "matches.json", lambda: exports.matches_json(found))
+            if found.verification is not None:
+                download("Map (JSON)", "map.json", lambda: exports.map_json(found))
+            download("History (CSV)", "history.csv", lambda: exports.history_csv(found.result.history))
             download("Left points (CSV)", "left-points.csv", lambda: exports.keypoints(pair.left))
             download("Right points (CSV)", "right-points.csv", lambda: exports.keypoints(pair.right))
         st.markdown("**Everything**")
         with st.container(horizontal=True):
-            download("Run (NPZ)", "run.npz",
-                     lambda: exports.everything_npz(pair, outcome.result, setup, outcome.metrics))  # fmt: skip
-            download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(pair, setup))
+            download("Run (NPZ)", "run.npz", lambda: exports.everything_npz(found))
+            download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(pair, recipe))
+            if run.problem.order <= 2:
+                download("Problem (DD)", "problem.dd", lambda: problem_file(run, ".dd"))
+            download("Problem (NPZ)", "problem.npz", lambda: problem_file(run, ".npz"))
         st.markdown("**The same run again**")
         if run.chosen.own:
             st.caption(f"The points exist only here: save the pair as {PAIR_FILE} beside these.")
         python, command, link = st.tabs(["Python", "Command line", "Link"])
-        python.code(setup.as_python(), language="python")
-        command.code(setup.as_command(), language="bash")
+        python.code(recipe.as_python(), language="python")
+        command.code(recipe.as_command(), language="bash")
         with link:
             share_link(run.chosen)
 
 
 def share_link(chosen: Chosen) -> None:
     """The address that restores this page and starts the run."""
-    if not chosen.portable:
+    if chosen.own:
         st.caption("A link cannot carry points that were uploaded or edited: send the pair as a ZIP instead.")
         return
     page = (st.context.url or "").partition("?")[0]
     page += "" if urlsplit(page).path else "/"
-    st.code(f"{page}?{urlencode(chosen.address | {'run': '1'})}", language=None, wrap_lines=True)
+    st.code(f"{page}?{urlencode(chosen.record.to_query() | {url_state.ASKED: '1'})}", language=None, wrap_lines=True)
     st.caption("Opens this data set with these points, model, solver and seed, and starts the run.")
 
 
 def picture(run: Run, kind: str) -> bytes:
     """The matching over the images, drawn with matplotlib."""
-    outcome, metrics = run.outcome, run.outcome.metrics
-    strength = None if run.pair.truth is not None else outcome.result.x[outcome.pairs[:, 0], outcome.pairs[:, 1]]
-    figure = figures.matches(run.pair, outcome.pairs, strength=strength, caption=metrics.caption)
+    found = run.matching
+    strength = None if run.pair.judged else found.strengths
+    figure = figures.matches(
+        run.pair, found.pairs, strength=strength, strength_label=found.strength_label, caption=found.metrics.caption
+    )
     return figures.save(figure, kind)
 
 
 def curves(run: Run) -> bytes:
-    frames = run.outcome.frames
+    frames = run.job.frames()
     rounded = [f.iteration for f in frames], [f.rounded_energy for f in frames]
-    title = f"{run.title} {number(run.outcome.metrics.score)}"
+    title = f"{run.title} {number(run.matching.metrics.score)}"
     figure = figures.curves(
-        run.outcome.result.history, sense=run.sense, rounded=rounded, truth=run.truth_energy, title=title
+        run.matching.result.history, sense=run.sense, rounded=rounded, truth=run.truth_energy, title=title
     )
     return figures.save(figure, "png")
+
+
+def problem_file(run: Run, kind: str) -> bytes:
+    """The costs themselves, for other programs."""
+    return write_problem(from_pair(run.pair, run.problem, run.sense), kind)
 
 
 def points(chosen: Chosen) -> None:
@@ -99,4 +113,4 @@ def points(chosen: Chosen) -> None:
         # Small, and changing with every edit: made at once, so that a click never asks for the one before.
         download("Left points (CSV)", "left-points.csv", exports.keypoints(chosen.pair.left))
         download("Right points (CSV)", "right-points.csv", exports.keypoints(chosen.pair.right))
-        download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(chosen.pair, chosen.setup))
+        download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(chosen.pair, chosen.recipe))

@@ -1,5 +1,6 @@
 """What a run leaves behind to look at: stored iterations, curves and lanes, each within a bounded memory."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ Floats = NDArray[np.float64]
 MOST_FRAMES = 200
 MOST_FRAME_BYTES = 48_000_000
 LANE_POINTS = 100
+CURVE_POINTS = 400
+HISTORY_POINTS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,14 @@ class Frame:
     @property
     def nbytes(self) -> int:
         return self.support.nbytes + self.values.nbytes + self.assignment.nbytes
+
+
+def frame_of(state: Any, assignment: NDArray[np.bool_], rounded_energy: float) -> Frame:
+    """A state with what it rounds to."""
+    support = np.flatnonzero(state.x).astype(np.int32)
+    rho, residual = (float(getattr(state, name, math.nan)) for name in ("rho", "residual"))
+    relaxed = (state.iteration, len(state.x), support, state.x[support], rho, residual, state.energy)
+    return Frame(*relaxed, assignment, rounded_energy)
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,25 @@ class Thinned:
         if (self.count - 1) % self.stride == 0:
             return dict(self.columns)
         return {name: np.concatenate([values, self.last[name]]) for name, values in self.columns.items()}
+
+
+class RunCurves:
+    """The record of a run (`adgm.run.Record`): what a page draws, what is taken away, and where ρ changed."""
+
+    def __init__(self) -> None:
+        self.shown, self.history, self.marks = Thinned(CURVE_POINTS), Thinned(HISTORY_POINTS), list[Mark]()
+        self.rho = math.nan
+
+    def add(self, columns: dict[str, Floats]) -> None:
+        self.shown.add(columns)
+        self.history.add(columns)
+        rho = np.append(self.rho, columns.get("rho", ()))
+        for k in np.flatnonzero((rho[1:] != rho[:-1]) & np.isfinite(rho[:-1])):
+            self.marks.append(Mark(int(columns["iteration"][k]), float(rho[k + 1])))
+        self.rho = float(rho[-1])
+
+    def arrays(self) -> dict[str, Floats]:
+        return self.history.arrays()
 
 
 class Frames:

@@ -1,8 +1,8 @@
 """Several methods on one problem, one after another: a worker that runs a job for each and keeps what came of it.
 
-The jobs are ordinary ones (`ui.job`), so the cap on computing jobs, the heartbeat, stopping and time limits are theirs.
-Between two of them the worker measures the matching and draws its picture: nothing else computes while a method is
-timed, and a page only shows what is here.
+The jobs are ordinary ones (`ui.jobs.job`), so the cap on computing jobs, the heartbeat, stopping and time limits are
+theirs. Between two of them the worker measures the matching and draws its picture: nothing else computes while a
+method is timed, and a page only shows what is here.
 """
 
 import logging
@@ -18,52 +18,26 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from adgm import ADGM, Problem, State, solve
+from adgm import ADGM, Problem, solve
 from adgm.baselines.dd import relative_gap
-from adgm.bound import bound, refusal
+from adgm.lower_bound import bound, refusal
 from adgm.run import Method
-from features import figures
-from features.comparison import LABELS, RANSAC, Row, best_energy, reference_row
+from features.comparison import LABELS, Row, best_energy, reference_row
 from features.datasets import DATASETS
+from features.metrics import measure, score
 from features.models import MODELS
 from features.pairs import Pair
-from features.score import measure, score
-from features.setup import Setup
-from features.stage import Stage, draw
-from ui.frames import Frames
-from ui.job import INTERVAL, PATIENCE, POOL, Job, JobPool, Snapshot
-from ui.proof import Proof
+from features.plots import figures
+from features.plots.pair import Stage, draw
+from features.recipe import Recipe
+from ui.jobs.job import PATIENCE, POOL, Job, JobPool, Snapshot
+from ui.optimality import Proof
 
-Status = Literal["running", "finished", "stopped", "abandoned"]
+Status = Literal["running", "finished", "stopped", "abandoned", "failed"]
 BOUND = "Lower bound"
-MOST_FRAMES, MOST_FRAME_BYTES = 100, 6_000_000  # of each method: a comparison keeps many runs
 PICTURE = 5.0, 128  # inches wide, dots per inch
 
 log = logging.getLogger(__name__)
-
-
-class Part(Job):
-    """A job of a comparison: lighter to keep than one alone."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._frames = Frames(MOST_FRAMES, MOST_FRAME_BYTES)
-
-    def _adapt(self, each: float, overhead: float) -> None:
-        """Fewer frames than of a run that is watched: stopping to store one costs a fast method its speed."""
-        before = self._every
-        super()._adapt(each, overhead)
-        fitting = min(self._state.iteration // 5, int(INTERVAL / max(each, 1e-7)), 2 * before)
-        self._every = max(self._every, fitting)
-
-    def release(self) -> None:
-        """Forget what the method would need to go on (DD's open nodes may fill the memory)."""
-        with self._changed:
-            if (last := self._state) is not None:
-                self._state = State(
-                    iteration=last.iteration, x=last.x, energy=last.energy, best=last.best,
-                    best_energy=last.best_energy, converged=last.converged,
-                )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +62,7 @@ class Progress:
     job: Snapshot | None = None  # and how far that is
     lower: float = -np.inf  # no matching has less energy
     bound_note: str = ""  # why there is no bound
+    error: str = ""  # why it failed
 
     @property
     def active(self) -> bool:
@@ -99,7 +74,7 @@ class Progress:
 
 
 class Series:
-    """Methods (setups of one pair and model) in a row, at last the reference that only looks at the images.
+    """Methods (recipes of one pair and model) in a row, at last the classics that only look at the images.
 
     `stop` and the like may be called from any thread.
     """
@@ -108,25 +83,25 @@ class Series:
         self,
         pair: Pair,
         problem: Problem,
-        setups: Sequence[Setup],
+        recipes: Sequence[Recipe],
         *,
         time_limit: float | None = None,
         bounded: bool = True,
-        reference: bool = False,
+        references: Sequence[str] = (),
         patience: float = PATIENCE,
         pool: JobPool = POOL,
     ) -> None:
-        if not setups:
+        if not recipes:
             raise ValueError("There is nothing to compare: tick at least one method.")
-        self.pair, self.problem, self.setups, self.reference = pair, problem, tuple(setups), reference
+        self.pair, self.problem, self.recipes, self.references = pair, problem, tuple(recipes), tuple(references)
         self.time_limit, self.patience, self._pool = time_limit, patience, pool
-        self.sense = MODELS[setups[0].model].sense
+        self.sense = MODELS[recipes[0].model].sense
         reason = refusal(problem) if bounded else "No bound was asked for."
         # DD's own bound serves as well as a run of its own
-        self._bounding = not reason and all(setup.method != "dd" for setup in setups)
+        self._bounding = not reason and all(recipe.method != "dd" for recipe in recipes)
         self._changed = threading.Condition()
-        self._progress = Progress("running", len(setups) + reference + self._bounding, bound_note=reason)
-        self._job: Part | None = None
+        self._progress = Progress("running", len(recipes) + len(references) + self._bounding, bound_note=reason)
+        self._job: Job | None = None
         self._stopping, self._touched = False, monotonic()
         self._thread = threading.Thread(target=self._run, name="comparison", daemon=True)
 
@@ -164,43 +139,48 @@ class Series:
     @property
     def keys(self) -> list[str]:
         """Who takes part."""
-        return [setup.method for setup in self.setups] + [RANSAC] * self.reference
+        return [*(recipe.method for recipe in self.recipes), *self.references]
 
     # ------------------------------------------------------------------ the worker thread
 
     def _run(self) -> None:
         status: Status = "finished"
+        error = ""
         try:
             solve(self.problem, ADGM(max_iter=1))  # builds the tables that all share: the first method need not pay
-            for setup in self.setups:
+            for recipe in self.recipes:
                 if self._over():
                     break
-                self._publish(current=Row(setup).label)
-                if (entrant := self._compete(setup)) is not None:
+                self._publish(current=Row(recipe).label)
+                if (entrant := self._compete(recipe)) is not None:
                     self._publish(entrant)
-            if self.reference and not self._over():
-                self._publish(current=LABELS[RANSAC])
-                row = reference_row(self.setups[0], self.pair, self.problem)
+            for key in self.references:
+                if self._over():
+                    break
+                self._publish(current=LABELS[key])
+                row = reference_row(self.recipes[0], self.pair, self.problem, key)
                 self._publish(Entrant(row, picture=picture(self.pair, row.pairs) if row.result is not None else b""))
             if self._bounding and not self._over():
                 self._publish(current=BOUND)
                 self._bound()
-        except Exception:  # a page must come to an end whatever happens in here
+        except Exception as fault:  # a page must come to an end whatever happens in here
             log.exception("a comparison failed")
-        now = self._progress
-        if now.parts < now.total:
+            status, error = "failed", f"{type(fault).__name__}: {fault}"
+        if status != "failed" and self._progress.parts < self._progress.total:
             status = "stopped" if self._stopping else "abandoned"
         with self._changed:
             self._job = None
-            self._progress = replace(self._progress, status=status, current="", job=None)
+            self._progress = replace(self._progress, status=status, current="", job=None, error=error)
 
     def _over(self) -> bool:
         return self._stopping or monotonic() - self._touched > self.patience
 
-    def _part(self, method: Method[Any]) -> Part:
-        return Part(method, self.problem, time_limit=self.time_limit, patience=self.patience, pool=self._pool)
+    def _part(self, method: Method[Any]) -> Job:
+        return Job(
+            method, self.problem, time_limit=self.time_limit, patience=self.patience, light=True, pool=self._pool
+        )
 
-    def _finished(self, method: Method[Any]) -> Part | None:
+    def _finished(self, method: Method[Any]) -> Job | None:
         """A job that has run to its end; None if there was no time for it any more."""
         job = self._queued(method)
         if job is not None:
@@ -209,7 +189,7 @@ class Series:
             self._job = None
         return job
 
-    def _queued(self, method: Method[Any]) -> Part | None:
+    def _queued(self, method: Method[Any]) -> Job | None:
         """A job that has been started; while others fill the queue, wait."""
         job = self._part(method)
         with self._changed:
@@ -222,26 +202,26 @@ class Series:
                     self._changed.wait(0.5)
         return None
 
-    def _compete(self, setup: Setup) -> Entrant | None:
+    def _compete(self, recipe: Recipe) -> Entrant | None:
         """One method's part; None if it was stopped before it had anything to show."""
-        load(setup)
-        job = self._finished(setup.method_object())
+        load(recipe)
+        job = self._finished(recipe.method_object())
         end = None if job is None else job.snapshot()
         if job is None or end is None or (end.best is None and end.status != "failed"):
             return None
         if end.status == "failed":
-            return Entrant(Row(setup, refusal=end.error))
+            return Entrant(Row(recipe, refusal=end.error))
         try:
             result = job.result()
-            if setup.method == "dd" and not self._progress.bound_note:
+            if recipe.method == "dd" and not self._progress.bound_note:
                 self._raise_bound(result.state.lower)
             metrics = measure(self.pair, self.problem, result.assignment, self.sense)
             job.release()
-            row = Row(setup, job.result(), metrics)
+            row = Row(recipe, job.result(), metrics)
             return Entrant(row, job, picture(self.pair, row.pairs), curve(job, self.sense))
         except Exception as fault:  # one that cannot be shown is a row with its reason
             log.exception("a matching could not be measured or drawn")
-            return Entrant(Row(setup, refusal=f"Its matching could not be shown ({type(fault).__name__}: {fault})."))
+            return Entrant(Row(recipe, refusal=f"Its matching could not be shown ({type(fault).__name__}: {fault})."))
 
     def _bound(self) -> None:
         """Search for a lower bound, beginning with the best matching found."""
@@ -270,9 +250,11 @@ class Series:
             now = self._progress
             entrants = now.entrants if entrant is None else (*now.entrants, entrant)
             self._progress = replace(
-                now, entrants=tuple(self._with_gap(one, now.lower) for one in entrants),
-                current=now.current if current is None else current, parts=now.parts + parts + (entrant is not None),
-            )  # fmt: skip
+                now,
+                entrants=tuple(self._with_gap(one, now.lower) for one in entrants),
+                current=now.current if current is None else current,
+                parts=now.parts + parts + (entrant is not None),
+            )
 
     def _with_gap(self, entrant: Entrant, lower: float) -> Entrant:
         metrics = entrant.row.metrics
@@ -284,18 +266,19 @@ class Series:
 
 @cache
 def _few_points() -> Pair:
-    return DATASETS["random"].load(images=True, inliers=6, outliers=0)
+    pair = DATASETS["random"].load(images=True, inliers=6, outliers=0)
+    return replace(pair, given=MODELS["B"].build(pair))
 
 
 @cache
 def _load(method: str, model: str) -> None:
     with suppress(ValueError):  # whatever does not suit so few points will say so about the real ones
-        Setup("random", {}, model, {}, method).run(MODELS[model].build(_few_points()), time_limit=1.0)
+        Recipe("random", {}, model, {}, method).run(MODELS[model].build(_few_points()), time_limit=1.0)
 
 
-def load(setup: Setup) -> None:
+def load(recipe: Recipe) -> None:
     """Have the compiled code of a method and a model in memory before it is timed."""
-    _load(setup.method, setup.model)
+    _load(recipe.method, recipe.model)
 
 
 # ---- what is kept of a run ---------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ui.frames import Lanes
+from features.plots.theme import BLUE, GREEN, VERMILION
+from ui.jobs.history import Lanes
 
 Floats = NDArray[np.float64]
 Spec = dict[str, Any]
 
-# Okabe and Ito's palette: told apart by people with any kind of colour vision.
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#888888"
+ORANGE, GREY = VERMILION, "#888888"
 VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]
 MOST_MARKS = 21  # as many as the paper lets ρ grow, and a change by hand
 SMALLEST = 1e-16  # a logarithmic axis has no zero
@@ -135,7 +135,8 @@ def heat_map(x: Floats, truth: NDArray[np.int64] | None = None, dark: bool = Fal
     """
     n1, n2 = x.shape
     partners = [] if truth is None else [int(j) for j in truth if j >= 0]
-    order = partners + [j for j in range(n2) if j not in set(partners)]
+    known = set(partners)
+    order = partners + [j for j in range(n2) if j not in known]
     place = np.argsort(order)
     i, j = np.nonzero(x > 1e-3)
     cells = [[int(place[b]), int(a), round(float(x[a, b]), 3)] for a, b in zip(i, j, strict=True)]
@@ -145,9 +146,17 @@ def heat_map(x: Floats, truth: NDArray[np.int64] | None = None, dark: bool = Fal
         style = {"color": "transparent", "borderColor": ORANGE, "borderWidth": 1.2}
         size = max(4, min(14, 420 // max(n1, n2)))
         series.append(
-            {"type": "scatter", "name": "true pair", "symbol": "rect", "symbolSize": size, "data": frames,
-             "itemStyle": style, "silent": True, "animation": False}
-        )  # fmt: skip
+            {
+                "type": "scatter",
+                "name": "true pair",
+                "symbol": "rect",
+                "symbolSize": size,
+                "data": frames,
+                "itemStyle": style,
+                "silent": True,
+                "animation": False,
+            }
+        )
     colours = VIRIDIS[1:] if dark else VIRIDIS[::-1]  # what is large stands out from the page
     axis = {"type": "category", "splitArea": {"show": False}, "nameLocation": "middle"}
     return {

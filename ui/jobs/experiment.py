@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 
-from experiments.declared import Experiment
-from experiments.engine import ROOT
+from experiments.runner import ROOT
+from experiments.spec import Experiment
 from features.datasets.download import cache_dir
 
 WORKERS = max(1, min(2, os.cpu_count() or 1))  # a server has other visitors too
@@ -63,7 +63,7 @@ class Laboratory:
             if self._running is not None:
                 raise ValueError(
                     f"Another experiment is running on this server ({self._running.experiment.title}). One runs at a "
-                    "time: try again when it has ended, or run yours with python -m experiments on your own machine."
+                    "time: try again when it has ended, or on your own machine: python -m experiments run YOURS.toml."
                 )
             path = store_path(experiment)
             try:
@@ -139,5 +139,5 @@ def forget_old(folder: Path) -> None:
     """Keep the newest stores only: uploads of many visitors must not fill the disk."""
     stores = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     for path in stores[: max(0, len(stores) - MOST_STORES)]:
-        for ending in (".jsonl", ".json", ".log"):
+        for ending in (".jsonl", ".json", ".log", ".lock"):
             path.with_suffix(ending).unlink(missing_ok=True)

@@ -1,0 +1,141 @@
+"""The Learn page: ten short chapters, one claim, one picture, one question at a time."""
+
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from ui import present, warmup
+from ui.learn import chapter as frame
+from ui.learn import formula, worksheet
+from ui.learn.chapter import Chapter, Desk
+from ui.learn.chapters import CHAPTERS
+
+__all__ = ["CHAPTERS", "show"]
+
+
+def show() -> None:
+    now = CHAPTERS[current()]
+    if now is not next(iter(CHAPTERS.values())):  # the first one solves nothing
+        warmup.begin().wait("third order")
+    bar = st.container(horizontal=True, vertical_alignment="center", key="learn-bar")
+    desk = frame.show(now)
+    with bar:
+        navigation(now)
+    foot(now, desk)
+    words = desk.words | present.words()
+    if st.query_params.to_dict() != words:
+        st.query_params.from_dict(words)
+
+
+def current() -> str:
+    """The chapter to show: as chosen, as the address says, or the first."""
+    if "learn chapter" not in st.session_state:
+        asked = st.query_params.get("chapter", "")
+        st.session_state["learn chapter"] = asked if asked in CHAPTERS else next(iter(CHAPTERS))
+    return str(st.session_state["learn chapter"])
+
+
+def turn_to(key: str) -> None:
+    st.session_state["learn chapter"] = key
+
+
+def chosen() -> None:
+    turn_to(st.session_state["learn contents"])
+
+
+def navigation(now: Chapter) -> None:
+    """Previous, all chapters, next; how many are answered, and whether this one is; what is always at hand."""
+    keys = list(CHAPTERS)
+    at = keys.index(now.key)
+    back, ahead = keys[at - 1] if at else None, keys[at + 1] if at + 1 < len(keys) else None
+    st.button(
+        "Previous",
+        key="learn previous",
+        icon=":material/arrow_back:",
+        on_click=turn_to,
+        args=(back,),
+        disabled=back is None,
+    )
+    st.session_state["learn contents"] = now.key
+    st.selectbox(
+        "Chapter",
+        keys,
+        key="learn contents",
+        format_func=entry,
+        on_change=chosen,
+        width=330,
+        label_visibility="collapsed",
+    )
+    st.button(
+        "Next",
+        key="learn next",
+        icon=":material/arrow_forward:",
+        on_click=turn_to,
+        args=(ahead,),
+        disabled=ahead is None,
+    )
+    done = [each.key for each in CHAPTERS.values() if Desk(each).done]
+    mark = ":material/check_circle: " if now.key in done else ""
+    st.caption(f"{mark}{len(done)} of {len(keys)} answered", width="content")
+    with st.container(horizontal=True, horizontal_alignment="right", key="learn-tools"):
+        with st.popover("Glossary", icon=":material/menu_book:"):
+            glossary(now)
+        with st.popover("For the class", icon=":material/co_present:"):
+            for_the_class(now)
+
+
+def entry(key: str) -> str:
+    return f"{list(CHAPTERS).index(key) + 1}. {CHAPTERS[key].title}"
+
+
+def glossary(now: Chapter) -> None:
+    st.markdown("**In this chapter's formula**")
+    rows = (
+        f"<tr><td><i>{formula.sign(one)}</i></td><td>{escape(one.words)}</td></tr>"
+        for one in (formula.SYMBOLS[name] for name in formula.names(now.formula))
+    )
+    st.html(f'<table class="learn-symbols">{"".join(rows)}</table>')
+    st.markdown("**Words**")
+    st.markdown("\n".join(f"- **{word}**: {words}" for word, words in formula.GLOSSARY.items()))
+
+
+def for_the_class(now: Chapter) -> None:
+    """Worksheets, presenter mode and links."""
+    for name, answers in (("Worksheet", False), ("Worksheet with answers", True)):
+        st.download_button(
+            name,
+            partial(worksheet.page, list(CHAPTERS.values()), answers=answers),
+            f"adgm-{name.lower().replace(' ', '-')}.html",
+            "text/html",
+            icon=":material/print:",
+            width="stretch",
+            on_click="ignore",
+        )
+    st.button(
+        "Presenter mode",
+        icon=":material/present_to_all:",
+        on_click=present.toggle,
+        width="stretch",
+        help="Large type and nothing around. Keys: f in and out, ? shows all keys",
+    )
+    names = ", ".join(f"`{one.name}`" for one in now.controls)
+    st.caption(
+        "The address of this page is a link to this chapter as it stands. "
+        + (f"Add `&lock=` and any of {names} (with commas) to lock these controls, " if names else "Add ")
+        + "`&present=1` to open it in presenter mode."
+    )
+
+
+def foot(now: Chapter, desk: Desk) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="learn-foot"):
+        with st.popover("The same in Python", icon=":material/code:"):
+            st.code(now.code, language="python")
+        from ui import match  # which itself shows what `ui.learn.teach` makes
+
+        st.page_link(
+            st.Page(match.show, url_path="match", default=True),
+            label="Open this on Match",
+            icon=":material/share:",
+            query_params=now.recipe(desk.values).to_query() | present.words(),
+        )

@@ -1,0 +1,155 @@
+"""Chapters 1 and 2: what is looked for, and why it takes more than points."""
+
+import contextlib
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from features import lessons
+from features.lessons import NAMES, NUMBERS
+from features.plots.theme import BLUE, FAINT
+from features.recipe import Recipe
+from ui import present
+from ui.learn import boards, pictures
+from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+
+SIX = tuple(lessons.written(each) for each in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
+
+
+def as_text(sides: Any) -> str:
+    """Both sides' points in a link: "1,1;4,1;1,5|…"."""
+    return "|".join(";".join(f"{float(x):g},{float(y):g}" for x, y in side) for side in sides)
+
+
+def as_points(text: str) -> list[list[list[float]]]:
+    """Both sides' points from a link; the chapter's own where it makes no sense."""
+    with contextlib.suppress(ValueError):
+        sides = [[[float(v) for v in point.split(",")] for point in side.split(";")] for side in text.split("|")]
+        if np.shape(sides) == (2, 3, 2) and np.isfinite(sides).all() and np.min(sides) >= 0 and np.max(sides) <= 6:
+            return sides
+    return [[list(point) for point in side] for side in (lessons.LEFT, lessons.RIGHT)]
+
+
+def ranked(values: Values) -> list[lessons.Ranked]:
+    return lessons.ranking(lessons.triangles(*as_points(values["points"])))
+
+
+def tried(values: Values) -> lessons.Ranked:
+    return next(each for each in ranked(values) if each.name == values["try"])
+
+
+def terms(values: Values) -> str:
+    """The energy, term by term."""
+    now = tried(values)
+    parts = [
+        f"{NAMES[a]}{NAMES[b]} on {NUMBERS[i]}{NUMBERS[j]}: {term.cost:.2f}"
+        for term in now.terms
+        for (a, i), (b, j) in [term.matches]
+    ]
+    return f"{' · '.join(parts)} · **energy {now.energy:.2f}**"
+
+
+def show_triangles(desk: Desk) -> None:
+    def moved(sides: Any) -> None:
+        if np.shape(sides) == (2, 3, 2):
+            desk.set("points", as_text(as_points(as_text(sides))))
+
+    now = tried(desk.values)
+    boards.graphs("learn graphs", as_points(desk.values["points"]), now.matching, (NAMES, NUMBERS), moved)
+    one, two = st.columns([2, 3])
+    with one:
+        x = np.eye(3)[list(now.matching)]
+        boards.matrices("learn assignment", [boards.matrix("Assignment matrix X", x, NAMES, NUMBERS)])
+    with two:
+        if not desk.done:
+            st.caption("All six matchings, ranked, appear here when you have found the best one.")
+            return
+        data = [
+            {"value": round(each.energy, 3), "itemStyle": {"color": BLUE if each.name == now.name else FAINT}}
+            for each in ranked(desk.values)[::-1]
+        ]
+        bars = {"type": "bar", "data": data, "label": {"show": True, "position": "right"}, "animation": False}
+        names = [each.name for each in ranked(desk.values)[::-1]]
+        spec = {
+            "animation": False,
+            "grid": {"left": 4, "right": 44, "top": 4, "bottom": 4, "containLabel": True},
+            "xAxis": {"type": "value", "show": False},
+            "yAxis": {"type": "category", "data": names, "axisTick": {"show": False}},
+            "series": [bars],
+        }
+        st.echarts_chart(spec, height=present.tall(165), key="learn ranking", alt="The six matchings by energy")
+
+
+ASSIGNMENT = Chapter(
+    key="assignment",
+    title="Two graphs, one assignment",
+    claim="Matching means choosing a partner for every point so that the total cost, the energy, is lowest.",
+    task="An edge laid on another costs the difference of their lengths. Edges that look alike lie on each other. "
+    "Try the six matchings; drag the points if you like.",
+    formula="[E] = Σ_{ij} [F2] [xi] [xj],  here [F2] = |[d1] − [d2]|",
+    source="equation (5) of the paper, its pairwise part",
+    controls=(Control("try", "Matching", SIX, SIX[0], "A2 means: left point A goes with right point 2", "words"),),
+    free={"points": as_text((lessons.LEFT, lessons.RIGHT))},
+    says=terms,
+    question=Question(
+        "Choose the matching with the lowest energy, then press Check.",
+        hint="There is a cheaper one. Compare the lengths: which right edge is about as long as AB, which as BC?",
+        because="{answer}. With three points one can try all six; with 20 there are more than 10¹⁸.",
+        depends=("try", "points"),
+    ),
+    code="""from features import lessons
+
+for each in lessons.ranking(lessons.triangles()):  # all six, the best first
+    print(each.name, round(each.energy, 2))""",
+    picture=show_triangles,
+    answer=lambda values: tried(values).energy <= ranked(values)[0].energy + 1e-9,
+    solution=lambda values: f"{ranked(values)[0].name} costs least, {ranked(values)[0].energy:.2f}",
+    recipe=lambda values: Recipe("random", {"inliers": 3, "outliers": 0}, "B"),
+)
+
+
+# ---- 2 ------------------------------------------------------------------------------------------------------
+
+WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+TOTAL = 30
+
+
+def repaired(values: Values) -> str:
+    right = lessons.structure(1.0).right
+    return f"all {TOTAL}" if right == TOTAL else "about 24" if right > 21 else "about 18, as before"
+
+
+def show_structure(desk: Desk) -> None:
+    found = lessons.structure(desk.values["weight"])
+    pictures.matching("learn structure", found, 400, "Delaunay" if desk.values["weight"] else "none")
+
+
+STRUCTURE = Chapter(
+    key="structure",
+    title="Why points alone are not enough",
+    claim="Points that look alike are confused; edges between neighbours tell them apart.",
+    task="These matches come from what each point's surroundings look like, nothing else. Orange ones are wrong. "
+    "Now neighbours shall stay neighbours. Predict, then run.",
+    formula="[E] = Σ_{i} [F1] [xi] + Σ_{ij} [F2] [xi] [xj]",
+    source="equation (5): points, then pairs",
+    controls=(Control("weight", "Weight of the edges", WEIGHTS, 0.0, "0: every point for itself", later=True),),
+    says=lambda values: (
+        f"**{lessons.structure(values['weight']).right} of {TOTAL} right** at weight {values['weight']:g}"
+    ),
+    question=Question(
+        "How many of the 30 are right when edges count as well?",
+        hint="Look at the picture: which lines were orange before, and what became of them?",
+        because="{answer}: a wrong match tears the edges to its neighbours, and that costs more than a poor likeness.",
+        options=("about 18, as before", "about 24", "all 30"),
+        button="Run",
+        then={"weight": 1.0},
+    ),
+    code="""from features import lessons
+
+for weight in (0, 1):  # of the edges
+    print(weight, lessons.structure(weight).right)""",
+    picture=show_structure,
+    answer=repaired,
+    recipe=lambda values: lessons.structure_recipe(values["weight"]),
+)

@@ -1,0 +1,97 @@
+"""Small pictures to touch: two graphs of three points, the triangle of three candidates, matrices to click."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from features.plots.theme import BLUE, GREEN, VERMILION
+
+Floats = NDArray[np.float64]
+Points = Sequence[Sequence[float]]
+
+# The three edges of a triangle: told apart by colour and by dashes.
+EDGES = (((0, 1), BLUE, ""), ((0, 2), VERMILION, "12 5"), ((1, 2), GREEN, "3 4"))
+
+
+def graphs(
+    key: str, sides: Sequence[Points], matching: Sequence[int], names: Any, moved: Callable[[Any], None]
+) -> None:
+    """Two sheets with three points each; an edge and the one it is laid on look alike. `moved` gets both sides."""
+    data = {
+        "kind": "graphs",
+        "sides": [[list(point) for point in side] for side in sides],
+        "matching": list(matching),
+        "names": [list(each) for each in names],
+        "edges": [{"ends": list(ends), "colour": colour, "dash": dash} for ends, colour, dash in EDGES],
+    }
+    _BOARD(key=key, data=data, on_moved_change=lambda: moved(st.session_state[key].get("moved")))
+
+
+def triangle(
+    key: str, c: Sequence[float], x: Sequence[float], names: Sequence[str], moved: Callable[[Any], None]
+) -> None:
+    """The point c, the triangle and the nearest point of it, x."""
+    far = 2.6
+    regions: list[Any] = []
+    for k in range(3):  # beyond corner k, both other entries end at zero
+        one = np.eye(3)[k]
+        ways = [one - np.eye(3)[j] for j in range(3) if j != k]
+        sides = [one + far * (2 * way - other) / 3 for way, other in (ways, ways[::-1])]
+        regions.append([list(one), list(sides[0]), list(sides[0] + sides[1] - one), list(sides[1])])
+    data = {
+        "kind": "triangle",
+        "c": [float(value) for value in c],
+        "x": [float(value) for value in x],
+        "names": list(names),
+        "regions": regions,
+        "colour": VERMILION,
+    }
+    _BOARD(key=key, data=data, on_target_change=lambda: moved(st.session_state[key].get("target")))
+
+
+def matrix(
+    title: str,
+    values: Floats,
+    rows: Sequence[str],
+    cols: Sequence[str],
+    *,
+    note: str = "",
+    sums: bool = False,
+    pick: bool = False,
+    picked: tuple[int, int] | None = None,
+) -> dict[str, Any]:
+    """A matrix for `matrices`: with the sums of its rows and columns, or with entries to click."""
+    shown = np.round(values, 4)
+    return {
+        "title": title,
+        "values": [[int(v) if float(v).is_integer() else float(v) for v in row] for row in shown],
+        "rows": list(rows),
+        "cols": list(cols),
+        "note": note,
+        "sums": [shown.sum(axis=1).tolist(), shown.sum(axis=0).tolist()] if sums else None,
+        "pick": pick,
+        "picked": picked,
+    }
+
+
+def matrices(key: str, given: Sequence[dict[str, Any]], picked: Callable[[Any], None] | None = None) -> None:
+    """Matrices side by side; `picked` gets the number of a matrix, the row and the column that were clicked."""
+    heard = (lambda: picked(st.session_state[key].get("cell"))) if picked else (lambda: None)
+    _BOARD(key=key, data={"kind": "matrices", "matrices": list(given)}, on_cell_change=heard)
+
+
+def ties(key: str, drawings: Sequence[dict[str, Any]]) -> None:
+    """Blocks as discs, with a line between those that are tied; each with its title."""
+    _BOARD(key=key, data={"kind": "ties", "drawings": list(drawings)})
+
+
+_BOARD = st.components.v2.component(
+    "adgm_learn_board",
+    html='<div class="learn-board"></div>',
+    css=Path(__file__).with_name("boards.css").read_text(encoding="utf-8"),
+    js=Path(__file__).with_name("boards.js").read_text(encoding="utf-8"),
+)

@@ -1,0 +1,265 @@
+"""What a chapter is (text and a few functions), and the frame that all of them share: predict, run, compare."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Literal
+
+import streamlit as st
+
+from features.recipe import Recipe
+from ui import present
+from ui.learn import formula
+
+Value = int | float | str
+Answer = str | float | bool
+Values = Mapping[str, Any]
+SHORT = 36  # characters of all options that stand in one line
+
+
+@dataclass(frozen=True)
+class Control:
+    """One thing to change: a slider over the options, or a choice of words."""
+
+    name: str
+    label: str
+    options: tuple[Value, ...]
+    default: Value
+    help: str = ""
+    kind: Literal["slider", "words"] = "slider"
+    steps: bool = False  # with buttons for one step back and forth
+    later: bool = False  # only after the prediction
+    beside: bool = False  # shares a row with the others that do
+    text: Callable[[Any], str] = str
+
+    def __post_init__(self) -> None:
+        if self.default not in self.options:
+            raise ValueError(f"the default of {self.name} is {self.default!r}, which is none of its options")
+
+    def read(self, text: str) -> Value:
+        """The option that a link names; the default if there is none."""
+        return next((option for option in self.options if str(option) == text), self.default)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and what is said to an answer. The right one is never written down: the numbers know it.
+
+    With `options` one of them is the answer; with `number` a number within `tolerance`; with neither it is what the
+    student has made of the picture.
+    """
+
+    text: str
+    hint: str
+    because: str  # after a right answer, and on the sheet with answers; {answer} is the answer
+    options: tuple[str, ...] = ()
+    number: bool = False
+    tolerance: float = 0.0
+    button: Literal["Check", "Run"] = "Check"
+    depends: tuple[str, ...] = ()  # values whose change makes it another question
+    then: Mapping[str, Value] = field(default_factory=dict)  # what the controls show after the prediction
+
+    def accepts(self, given: Answer, right: Answer) -> bool:
+        if self.number:
+            return abs(float(given) - float(right)) <= self.tolerance
+        return given == right
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A step of the course. `picture(desk)` draws; `answer(values)` and `says(values)` come from the run's numbers."""
+
+    key: str
+    title: str
+    claim: str  # one sentence
+    task: str  # the first thing to do
+    formula: str
+    source: str  # where the paper has it
+    question: Question
+    code: str
+    picture: Callable[["Desk"], None]
+    answer: Callable[[Values], Answer]
+    recipe: Callable[[Values], Recipe]
+    controls: tuple[Control, ...] = ()
+    free: Mapping[str, str] = field(default_factory=dict)  # what the picture itself lets one change, as text
+    lit: Callable[[Values], str] | None = None  # the part of the formula that matters now
+    says: Callable[[Values], str] | None = None  # one line of numbers beside the controls
+    solution: Callable[[Values], str] | None = None  # the right answer in words, where the answer itself has none
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        return {one.name: one.default for one in self.controls} | dict(self.free)
+
+    def told(self, values: Values) -> str:
+        """The answer in words, for people."""
+        right = self.answer(values)
+        shown = f"{right:.2f}" if self.question.number else str(right)
+        if self.solution:
+            shown = self.solution(values)
+        text = self.question.because.format(answer=shown)
+        return text[0].upper() + text[1:] if text[0].isascii() else text
+
+
+class Desk:
+    """A student's place at a chapter: the values of its controls, and whether the prediction has been made."""
+
+    def __init__(self, chapter: Chapter) -> None:
+        self.chapter = chapter
+        notes = st.session_state.setdefault("learn", {}).setdefault(chapter.key, {})
+        self.notes: dict[str, Any] = notes
+        here = st.session_state.get("learn chapter", chapter.key) == chapter.key
+        if "values" not in notes and here:
+            words = st.query_params.to_dict() if st.query_params.get("chapter") == chapter.key else {}
+            read = {one.name: one.read(words[one.name]) for one in chapter.controls if one.name in words}
+            read |= {name: words[name] for name in chapter.free if name in words}
+            notes["values"] = chapter.defaults | read
+        self.values: dict[str, Any] = notes.get("values", chapter.defaults)
+
+    @property
+    def checked(self) -> bool:
+        """Whether a prediction has been made."""
+        return "answer" in self.notes
+
+    @property
+    def right(self) -> bool:
+        """Whether the question as it stands has been answered rightly."""
+        return self.checked and bool(self.notes["good"]) and self.notes["for"] == self.asked_for()
+
+    @property
+    def done(self) -> bool:
+        """Whether it ever was."""
+        return bool(self.notes.get("done"))
+
+    def key(self, name: str) -> str:
+        return f"learn {self.chapter.key} {name}"
+
+    def set(self, name: str, value: Any) -> None:
+        self.values[name] = value
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The address of this chapter in this state."""
+        plain = self.chapter.defaults
+        return {"chapter": self.chapter.key} | {
+            name: str(value) for name, value in self.values.items() if value != plain.get(name)
+        }
+
+    # ---- controls ----------------------------------------------------------------------------------------------
+
+    def draw_controls(self) -> None:
+        beside = [control for control in self.chapter.controls if control.beside]
+        for control in self.chapter.controls:
+            if not control.beside:
+                self._control(control)
+        for place, control in zip(st.columns(len(beside)) if beside else (), beside, strict=True):
+            with place:
+                self._control(control)
+
+    def _control(self, control: Control) -> None:
+        shut = present.locked(control.name) or (control.later and not self.checked)
+        if not control.steps:
+            self._draw(control, shut)
+            return
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="learn-steps"):
+            self._step(control, -1, "Step back", ":material/skip_previous:", shut)
+            self._draw(control, shut)
+            self._step(control, 1, "Step forward", ":material/skip_next:", shut)
+
+    def _draw(self, control: Control, shut: bool) -> None:
+        key = self.key(control.name)
+        st.session_state[key] = self.values[control.name]
+        shared: dict[str, Any] = {
+            "key": key,
+            "help": control.help or None,
+            "disabled": shut,
+            "format_func": control.text,
+            "on_change": self._changed,
+            "args": (control.name,),
+        }
+        if control.kind == "words":
+            st.segmented_control(control.label, control.options, required=True, **shared)
+        else:
+            st.select_slider(control.label, control.options, **shared)
+
+    def _changed(self, name: str) -> None:
+        self.values[name] = st.session_state[self.key(name)]
+
+    def _step(self, control: Control, by: int, label: str, icon: str, shut: bool) -> None:
+        at = control.options.index(self.values[control.name]) + by
+        end = not 0 <= at < len(control.options)
+        st.button(
+            label,
+            key=self.key(f"{control.name} {by}"),
+            icon=icon,
+            disabled=shut or end,
+            on_click=None if end else self.set,
+            args=None if end else (control.name, control.options[at]),
+        )
+
+    # ---- the question ------------------------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """The question, a place for the answer, and what the numbers say to it."""
+        asked, key = self.chapter.question, self.key("answer")
+        st.markdown(f"**{asked.text}**")
+        with st.container(horizontal=True, vertical_alignment="bottom", key="asking"):
+            if asked.options:
+                st.radio(
+                    asked.text,
+                    asked.options,
+                    index=None,
+                    key=key,
+                    horizontal=sum(map(len, asked.options)) < SHORT,
+                    label_visibility="collapsed",
+                )
+            elif asked.number:
+                st.number_input(
+                    asked.text, value=None, step=0.01, format="%.2f", key=key, label_visibility="collapsed", width=150
+                )
+            icon = ":material/play_arrow:" if asked.button == "Run" else ":material/check:"
+            st.button(asked.button, key=self.key("check"), type="primary", icon=icon, on_click=self._check)
+        self._reply()
+
+    def _check(self) -> None:
+        asked = self.chapter.question
+        given = st.session_state.get(self.key("answer")) if asked.options or asked.number else True
+        self.notes["missing"] = given is None
+        if given is None:
+            return
+        right = self.chapter.answer(self.values)
+        good = asked.accepts(given, right)
+        self.notes |= {"answer": given, "good": good, "for": self.asked_for()}
+        if good:
+            self.notes["done"] = True
+        if not self.notes.get("seen"):
+            self.notes["seen"] = True
+            self.values.update(asked.then)
+
+    def asked_for(self) -> list[Any]:
+        return [self.values[name] for name in self.chapter.question.depends]
+
+    def _reply(self) -> None:
+        if self.notes.get("missing"):
+            st.info("Predict first: choose an answer, a guess will do.", icon=":material/psychology_alt:")
+        elif self.checked and self.notes["for"] == self.asked_for():
+            if self.notes["good"]:
+                st.success(self.chapter.told(self.values), icon=":material/check_circle:")
+            else:
+                st.info(self.chapter.question.hint, icon=":material/lightbulb:")
+
+
+def show(chapter: Chapter) -> Desk:
+    """The chapter: its claim, the picture on the left; formula, controls and question on the right."""
+    desk = Desk(chapter)
+    st.html(f'<p class="claim">{escape(chapter.claim)}</p><p class="task">{escape(chapter.task)}</p>')
+    left, right = st.columns([13, 8], gap="medium")
+    with right, st.container(key="learn-side", gap="small"):
+        lit = chapter.lit(desk.values) if chapter.lit else ""
+        st.html(f'<div class="from">{formula.html(chapter.formula, lit)}<small>{chapter.source}</small></div>')
+        desk.draw_controls()
+        if chapter.says:
+            st.markdown(chapter.says(desk.values))
+        desk.ask()
+    with left, st.container(key="learn-picture"):
+        chapter.picture(desk)
+    return desk

@@ -1,0 +1,14 @@
+"""CHAPTERS: the course, in this order. One line here adds a chapter to the page, the worksheets and the tests."""
+
+from ui.learn.assignment import ASSIGNMENT, STRUCTURE
+from ui.learn.chapter import Chapter
+from ui.learn.luck import LUCK
+from ui.learn.order import ORDER
+from ui.learn.outliers import OUTLIERS
+from ui.learn.penalty import PENALTY
+from ui.learn.simplex import SIMPLEX
+from ui.learn.splitting import SPLIT, STEP
+from ui.learn.verdicts import VERDICT
+
+COURSE = (ASSIGNMENT, STRUCTURE, SPLIT, SIMPLEX, STEP, PENALTY, ORDER, VERDICT, OUTLIERS, LUCK)
+CHAPTERS: dict[str, Chapter] = {chapter.key: chapter for chapter in COURSE}

@@ -1,0 +1,119 @@
+"""Formulas as the paper prints them, in HTML: every symbol explains itself, on the page as on a printed sheet.
+
+A formula is written as text: [rho] is a symbol of SYMBOLS, «a¦b» a fraction, {…} a part that has a name and may be
+lit up ({cost:…}). Nothing of it comes from outside, and all of it is escaped.
+"""
+
+import re
+from dataclasses import dataclass
+from html import escape
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A letter of the paper, and what it means in plain words."""
+
+    sign: str  # _ and ^ lower and raise what follows
+    words: str
+
+
+SYMBOLS = {
+    "x": Symbol("x", "The assignment: one number for every pair of a left and a right point, 1 if they are matched"),
+    "xi": Symbol("x_i", "1 if the pair number i is matched, 0 if not; in between while the solver is undecided"),
+    "xj": Symbol("x_j", "The same for another pair, number j"),
+    "xk": Symbol("x_k", "The same for a third pair, number k"),
+    "x1": Symbol("x_1", "The first copy (block) of the assignment"),
+    "x2": Symbol("x_2", "The second copy (block) of the assignment"),
+    "x3": Symbol("x_3", "The third copy (block) of the assignment"),
+    "xd": Symbol("x_d", "Block number d: one of the copies of the assignment"),
+    "xe": Symbol("x_e", "The block that this one is tied to"),
+    "ye": Symbol("y_e", "Multiplier: how much the two blocks have disagreed so far, all iterations added up"),
+    "yd": Symbol("y_d", "Multiplier: how much the two blocks have disagreed so far, all iterations added up"),
+    "rho": Symbol("ρ", "Penalty: how dear it is that the blocks disagree"),
+    "rho0": Symbol("ρ_0", "The penalty that the solver begins with"),
+    "beta": Symbol("β", "By how much ρ grows when nothing improves; 2 in the paper"),
+    "F1": Symbol("F^1_i", "Cost of matching the pair i, looked at alone"),
+    "F2": Symbol("F^2_ij", "Cost of matching the pairs i and j together: of laying one edge on another"),
+    "F3": Symbol("F^3_ijk", "Cost of three matches together: of laying one triangle on another"),
+    "pd": Symbol("p_d", "What it would cost to raise each entry of block d, the other blocks as they are"),
+    "cd": Symbol("c_d", "Target: where block d would go if it had to obey no rule"),
+    "c": Symbol("c", "Target: where the block would go if it had to obey no rule"),
+    "Md": Symbol("M_d", "The rule that block d obeys: all its rows sum to one, or all its columns"),
+    "Mr": Symbol("M_r", "All assignments whose rows sum to one: every left point hands out exactly one match"),
+    "Mc": Symbol("M_c", "All assignments whose columns sum to one: every right point takes exactly one match"),
+    "tau": Symbol("τ", "Threshold: what is taken from every entry so that the rest sums to one"),
+    "rk": Symbol("r^k", "Residual: how far the blocks are apart, and how far they moved in iteration k"),
+    "d1": Symbol("d_1", "Distance of two left points"),
+    "d2": Symbol("d_2", "Distance of their two partners on the right"),
+    "f1": Symbol("f_1", "The angles of a left triangle"),
+    "f2": Symbol("f_2", "The angles of the right triangle it is laid on"),
+    "gamma": Symbol("γ", "How much two triangles may differ"),
+    "sigma": Symbol("σ^2", "How much two distances may differ"),
+    "u": Symbol("u", "Price of a match that is not made"),
+    "ci": Symbol("c_i", "How different the surroundings of the two points of pair i look"),
+    "E": Symbol("E", "Energy: what a matching costs in all; lower is better"),
+    "truth": Symbol("x^*", "The true matching"),
+    "found": Symbol("x̂", "The matching that the solver found"),
+    "lower": Symbol("L", "Lower bound: no matching at all costs less"),
+    "share": Symbol("q", "Share of the starts that end at the best energy"),
+    "runs": Symbol("k", "Number of runs"),
+}
+
+GLOSSARY = {
+    "Assignment, matching": "Which left point goes with which right point. As a matrix: one row per left point, one "
+    "column per right point, a 1 where two are matched.",
+    "Energy": "What a matching costs in all. The solver looks for the lowest.",
+    "Term": "One part of the energy: the cost of one match, or of two or three matches together.",
+    "Edge": "Two points of one view, with their distance and direction.",
+    "Descriptor": "Numbers that tell what the surroundings of a point look like.",
+    "Relaxed": "Entries may lie between 0 and 1 while the solver is undecided.",
+    "Block": "A copy of the assignment. ADGM keeps as many as the order of the costs, at least two.",
+    "Multiplier": "A memory of past disagreement between two blocks. It pushes them together.",
+    "Penalty ρ": "How dear disagreement is. Small: blocks roam. Large: they hardly move.",
+    "Residual": "How far the blocks are apart, plus how far they just moved. Near zero means done.",
+    "Projection": "The nearest point that obeys a rule.",
+    "Order": "How many matches one term looks at: 1 a point, 2 an edge, 3 a triangle.",
+    "Outlier": "A point that has no partner on the other side.",
+    "Truth": "The matching that is known to be right, because we made the pair ourselves.",
+    "Lower bound": "A number that no matching can beat. If a matching reaches it, it is proved to be the best.",
+    "ADGM+": "Many runs of ADGM that differ in start and penalty, and a search around what they find.",
+}
+
+TOKEN = re.compile(r"\[(\w+)\]|[«¦»]|\{(\w+):|\}|\^\{([^}]*)\}|_\{([^}]*)\}|[^\[«¦»{}^_]+|.")
+
+
+def html(formula: str, lit: str = "") -> str:
+    """The formula as a line of HTML; the part named `lit` stands out."""
+    made = []
+    for token in TOKEN.finditer(formula):
+        text, (symbol, part, raised, lowered) = token.group(), token.groups()
+        if symbol:
+            made.append(shown(symbol))
+        elif part:
+            made.append(f'<span class="part{" lit" if part == lit else ""}">')
+        elif raised is not None:
+            made.append(f"<sup>{escape(raised)}</sup>")
+        elif lowered is not None:
+            made.append(f"<sub>{escape(lowered)}</sub>")
+        else:
+            marks = {"«": '<span class="frac"><span>', "¦": "</span><span>", "»": "</span></span>", "}": "</span>"}
+            made.append(marks.get(text) or escape(text))
+    return f'<div class="formula">{"".join(made)}</div>'
+
+
+def shown(name: str) -> str:
+    """A symbol with its words: they appear when it is pointed at or reached with the Tab key."""
+    symbol = SYMBOLS[name]
+    words = escape(symbol.words, quote=True)
+    return f'<span class="symbol" tabindex="0" data-words="{words}"><i>{sign(symbol)}</i></span>'
+
+
+def sign(symbol: Symbol) -> str:
+    """Its letters, lowered and raised."""
+    tags = {"_": "sub", "^": "sup"}
+    return re.sub(r"([_^])([^_^]+)", lambda part: f"<{tags[part[1]]}>{part[2]}</{tags[part[1]]}>", symbol.sign)
+
+
+def names(formula: str) -> list[str]:
+    """The symbols of a formula, each once."""
+    return list(dict.fromkeys(re.findall(r"\[(\w+)\]", formula)))

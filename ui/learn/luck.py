@@ -1,0 +1,90 @@
+"""Chapter 10: luck, and what a portfolio buys."""
+
+import numpy as np
+import streamlit as st
+
+from features import lessons
+from features.plots.theme import BLUE, FAINT
+from ui.learn import pictures
+from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+
+RUNS = (1, 2, 3, 5, 8, 12, 20, 30)
+
+
+def share(values: Values) -> str:
+    count = lessons.reached(lessons.lucky_starts())
+    return "all 30" if count == lessons.STARTS else "about a third" if count >= 5 else "one or two"
+
+
+def told(values: Values) -> str:
+    energies = lessons.lucky_starts()
+    chance = lessons.chance(values["runs"], energies)
+    return (
+        f"{lessons.reached(energies)} of {len(energies)} starts end at the best energy. The best of {values['runs']} "
+        f"is it with a chance of **{chance:.0%}**."
+    )
+
+
+def show_luck(desk: Desk) -> None:
+    if not desk.checked:
+        pictures.matching("learn luck", lessons.solved(lessons.LUCK), 390)
+        st.caption("One run, from one start. Thirty starts follow when you have made your prediction.")
+        return
+    energies = lessons.lucky_starts()
+    edges = np.arange(np.floor(energies.min()), np.ceil(energies.max()) + 1)
+    counts, _ = np.histogram(energies, edges)
+    best = int(np.argmax(counts > 0))
+    data = [
+        {"value": [low + 0.5, int(count)], "itemStyle": {"color": BLUE if k == best else FAINT}}
+        for k, (low, count) in enumerate(zip(edges[:-1].tolist(), counts, strict=True))
+    ]
+    bars = {"type": "bar", "name": "starts", "data": data, "barWidth": "90%", "animation": False}
+    chances = [[runs, round(100 * lessons.chance(runs, energies), 1)] for runs in RUNS]
+    now = [[desk.values["runs"], round(100 * lessons.chance(desk.values["runs"], energies), 1)]]
+    one, two = st.columns(2)
+    with one:
+        x = {"name": "final energy (lower is better)", "min": float(edges[0]), "max": float(edges[-1])}
+        pictures.chart(
+            "learn histogram",
+            [bars],
+            x,
+            {"name": "starts", "min": 0},
+            "How many starts end at which energy",
+            390,
+            legend={"show": False},
+        )
+    with two:
+        series = [
+            pictures.dots("chance to see the best", chances, FAINT),
+            pictures.dots("your number of runs", now, BLUE, "diamond"),
+        ]
+        x = {"name": "runs", "min": 0, "max": 31}
+        pictures.chart("learn chance", series, x, {"name": "%", "min": 0, "max": 100}, "Chance over runs", 390)
+
+
+LUCK = Chapter(
+    key="luck",
+    title="Luck",
+    claim="Where ADGM ends depends on where it starts; several runs together leave little to luck.",
+    task="Thirty runs of the same problem differ only in their random start. Predict how many reach the best energy.",
+    formula="chance of the best of [runs] runs = 1 − (1 − [share])^{k}",
+    source="our own: what ADGM+ builds on",
+    controls=(Control("runs", "Number of runs", RUNS, 1, "The best of so many runs counts", later=True),),
+    says=lambda values: told(values) if st.session_state["learn"]["luck"].get("seen") else "",
+    question=Question(
+        "How many of the thirty starts end at the best energy?",
+        hint="Count the blue bar of the histogram: it stands at the lowest energy.",
+        because="{answer}. A handful of different runs finds it almost surely: that is what ADGM+ buys.",
+        options=("all 30", "about a third", "one or two"),
+        button="Run",
+        then={"runs": 5},
+    ),
+    code="""from features import lessons
+
+energies = lessons.lucky_starts()
+print(lessons.reached(energies), "of", len(energies))
+print(f"best of five: {lessons.chance(5, energies):.0%}")""",
+    picture=show_luck,
+    answer=share,
+    recipe=lambda values: lessons.LUCK,
+)

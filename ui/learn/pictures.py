@@ -1,0 +1,38 @@
+"""Pictures that several chapters share: a pair with its matching, and small charts."""
+
+from typing import Any
+
+import streamlit as st
+
+from features.lessons import Solved
+from features.metrics import matched_pairs
+from ui import canvas, present
+from ui.canvas import Line
+from ui.charts.run import frame, line
+from ui.live import side
+from ui.outcome import line_kinds
+
+Spec = dict[str, Any]
+
+
+def matching(key: str, found: Solved, height: int, graph: str = "none") -> None:
+    """Both views with the matches found, right ones and wrong ones told apart."""
+    pair = found.pair
+    pairs = matched_pairs(found.problem, found.result.assignment)
+    lines = [
+        Line(i, j, kind, 1.0, f"left {i} → right {j}")
+        for (i, j), kind in zip(pairs.tolist(), line_kinds(pair, pairs), strict=True)
+    ]
+    left, right = side(pair.left, "Left", graph), side(pair.right, "Right", graph)
+    canvas.show(key, left, right, lines, height=present.tall(height))
+
+
+def dots(name: str, data: list[list[float]], colour: str, symbol: str = "circle") -> Spec:
+    """Points that were tried, joined by a thin line."""
+    return line(name, sorted(data), colour, showSymbol=True, symbol=symbol, symbolSize=11, lineStyle={"width": 1.5})
+
+
+def chart(key: str, series: list[Spec], x: Spec, y: Spec, alt: str, height: int, **more: Any) -> None:
+    plain = frame({"type": "value", "scale": True, "nameTextStyle": {"align": "left"}, **y})
+    spec = plain | {"xAxis": plain["xAxis"] | x, "series": series} | more
+    st.echarts_chart(spec, height=present.tall(height), key=key, alt=alt)

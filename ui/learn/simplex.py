@@ -1,0 +1,72 @@
+"""Chapter 4: the projection onto the simplex, drawn."""
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from features import lessons
+from ui.learn import boards
+from ui.learn.chapter import Chapter, Desk, Question, Values
+
+FIRST = "0.75,0.45,-0.2"
+CANDIDATES = ("1", "2", "3")
+
+
+def target(text: str) -> list[float]:
+    """c from a link; the chapter's own where it makes no sense."""
+    with contextlib.suppress(ValueError):
+        c = [float(part) for part in text.split(",")]
+        if len(c) == 3 and np.isfinite(c).all() and np.abs(c).max() <= 5:
+            return c
+    return target(FIRST)
+
+
+def numbers(values: Values) -> str:
+    c = target(values["c"])
+    x, tau = lessons.nearest(c), lessons.threshold(c)
+    told = " · ".join(
+        f"{name}: {a:.2f} − {tau:.2f} → **{b:.2f}**" if b > 0 else f"{name}: {a:.2f} ≤ {tau:.2f} → **0**"
+        for name, a, b in zip(CANDIDATES, c, x, strict=True)
+    )
+    return f"τ = {tau:.2f}. {told}"
+
+
+def show_triangle(desk: Desk) -> None:
+    def moved(c: Any) -> None:
+        if isinstance(c, list) and len(c) == 3:
+            desk.set("c", ",".join(f"{float(value):g}" for value in c))
+
+    c = target(desk.values["c"])
+    names = [f"all to candidate {name}" for name in CANDIDATES]
+    boards.triangle("learn triangle", c, lessons.nearest(c).tolist(), names, moved)
+
+
+def alone(values: Values) -> bool:
+    return int((lessons.nearest(target(values["c"])) > 0).sum()) == 1
+
+
+SIMPLEX = Chapter(
+    key="simplex",
+    title="Projection onto the simplex",
+    claim="The nearest point that sums to one is found by taking the same amount from all; what falls below is zero.",
+    task="A left point shares itself among three right candidates: the triangle. Drag c and see where it lands.",
+    formula="[xi] = max([c]_{i} − [tau], 0),  Σ [xi] = 1",
+    source="equation (29) for one row: the nearest point x to c",
+    free={"c": FIRST},
+    says=numbers,
+    question=Question(
+        "Drag c until one candidate gets everything, then press Check.",
+        hint="More than one candidate still has a share. Go beyond a corner, where the darker areas begin.",
+        because="{answer}. Outside the triangle most entries end at exactly zero, so ADGM has little to compute.",
+        depends=("c",),
+    ),
+    code="""from features import lessons
+
+print(lessons.nearest([0.75, 0.45, -0.2]))  # two candidates share
+print(lessons.nearest([1.6, -0.1, -0.5]))  # one gets everything""",
+    picture=show_triangle,
+    answer=alone,
+    solution=lambda values: "Beyond a corner, where c exceeds both other entries by 1 or more",
+    recipe=lambda values: lessons.SPLIT,
+)

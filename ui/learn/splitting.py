@@ -1,0 +1,163 @@
+"""Chapters 3 and 5: the assignment in two copies, and one step by hand."""
+
+import contextlib
+from typing import Any
+
+import streamlit as st
+
+from adgm import ADGM
+from adgm.reference import Iterate
+from features import lessons
+from ui.learn import boards
+from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+
+LAST = 9  # iterations until the small problem has converged
+ROWS, COLS = ("A", "B", "C", "D"), ("1", "2", "3", "4")
+TITLES = ("x₁, columns sum to one", "x₂, rows sum to one")
+
+
+def blocks(iteration: int) -> list[Any]:
+    problem = lessons.problem_of(lessons.SPLIT)
+    return [problem.matrix(block) for block in lessons.trail()[iteration].blocks]
+
+
+def apart(values: Values) -> str:
+    state = lessons.trail()[values["k"]]
+    if not values["k"]:
+        return "Iteration 0, the start: all entries alike, no decision yet."
+    agree = ": **both are the same matching**" if state.converged else ""
+    return f"Iteration {values['k']}: the two blocks are {state.gap:.3g} apart{agree}."
+
+
+def show_blocks(desk: Desk) -> None:
+    titles = ("Block x₁", "Block x₂")
+    boards.matrices(
+        "learn blocks",
+        [
+            boards.matrix(
+                title,
+                x,
+                ROWS,
+                COLS,
+                sums=desk.checked,
+                note=f"Sums that are one: {lessons.sums(x)}"
+                if desk.checked
+                else "Its sums appear after your prediction",
+            )
+            for title, x in zip(titles, blocks(desk.values["k"]), strict=True)
+        ],
+    )
+    st.caption("Rows are left points, columns right points; the bluer, the closer to 1.")
+
+
+SPLIT = Chapter(
+    key="split",
+    title="Relax and split",
+    claim="ADGM keeps two copies of the assignment and gives each one half of the rules.",
+    task="Entries may now lie between 0 and 1. Step forward and watch both copies, called blocks.",
+    formula="[x1] ∈ [Mc],  [x2] ∈ [Mr],  [x1] = [x2]",
+    source="equations (25) to (27)",
+    controls=(Control("k", "Iteration", tuple(range(LAST + 1)), 1, steps=True),),
+    says=apart,
+    question=Question(
+        "In block x₁, at the iteration you see: which sums are all one?",
+        hint="Add up a row of x₁, then a column. Which of the two always gives 1?",
+        because="{answer}. x₁ keeps the columns' rule, x₂ the rows'; only when they agree are both a matching.",
+        options=("rows", "columns", "both", "neither"),
+        depends=("k",),
+    ),
+    code="""from features import lessons
+
+for state in lessons.trail():  # every iteration, by adgm.reference
+    print(state.iteration, [str(lessons.sums(block.reshape(4, 4))) for block in state.blocks])""",
+    picture=show_blocks,
+    answer=lambda values: str(lessons.sums(blocks(values["k"])[0])),
+    recipe=lambda values: lessons.SPLIT,
+)
+
+
+# ---- 5 ------------------------------------------------------------------------------------------------------
+
+ENTRY = "0-1-3"  # block, row, column
+
+
+def entry_of(text: str) -> tuple[int, int, int]:
+    """Block, row and column from a link; the chapter's own where it makes no sense."""
+    with contextlib.suppress(ValueError):
+        block, row, col = (int(part) for part in text.split("-"))
+        if 0 <= block < 2 and 0 <= row < 4 and 0 <= col < 4:
+            return block, row, col
+    return entry_of(ENTRY)
+
+
+def parts(values: Values) -> lessons.Parts:
+    block, row, col = entry_of(values["cell"])
+    before, after = lessons.trail()[values["k"] - 1], lessons.trail()[values["k"]]
+    method = lessons.SPLIT.method_object()
+    assert isinstance(after, Iterate) and isinstance(method, ADGM)
+    return lessons.parts(method, before, after, block, 4 * row + col)
+
+
+def show_step(desk: Desk) -> None:
+    def picked(cell: Any) -> None:
+        if isinstance(cell, list) and len(cell) == 3:
+            desk.set("cell", "-".join(str(entry) for entry in entry_of("-".join(map(str, cell)))))
+
+    block, row, col = entry_of(desk.values["cell"])
+    boards.matrices(
+        "learn step",
+        [
+            boards.matrix(TITLES[d], x, ROWS, COLS, pick=True, picked=(row, col) if d == block else None)
+            for d, x in enumerate(blocks(desk.values["k"]))
+        ],
+        picked,
+    )
+    st.html(sum_of(parts(desk.values), block, ROWS[row], COLS[col], desk))
+
+
+def sum_of(made: lessons.Parts, block: int, row: str, col: str, desk: Desk) -> str:
+    """The parts of c as a line of numbers, the strongest one lit."""
+    last = (
+        [("c", f"{made.target:.3f}"), (f"x<sub>{block + 1}</sub>", f"{made.value:.3f}")] if desk.right else [("c", "?")]
+    )
+    named = [("other block", "neighbour"), ("multiplier / ρ", "multiplier"), ("− cost / ρ", "cost")]
+    cells = [
+        f'<td class="{"lit" if made.strongest == name else ""}"><small>{words}</small>{getattr(made, name):+.3f}</td>'
+        for words, name in named
+    ]
+    cells += [f"<td class='made'><small>{words}</small>{number}</td>" for words, number in last]
+    title = f"<caption>Entry {row}{col} of x<sub>{block + 1}</sub></caption>"
+    return f'<table class="learn-sum">{title}<tr>{"".join(cells)}</tr></table>'
+
+
+STEP = Chapter(
+    key="step",
+    title="One ADMM step by hand",
+    claim="Each entry is pulled by the other block, by the multiplier and by the cost; then the block is projected.",
+    task="Click an entry of either block. Below stand its three pulls; the strongest is lit up. Add them to get its "
+    "target c.",
+    formula="[cd] = {neighbour:[xe]} {multiplier:± «[ye]¦[rho]»} {cost:− «[pd]¦[rho]»}",
+    source="equations (30) and (31), two blocks",
+    controls=(Control("k", "Iteration", tuple(range(1, LAST + 1)), 2, steps=True),),
+    free={"cell": ENTRY},
+    lit=lambda values: parts(values).strongest,
+    says=lambda values: f"ρ = {parts(values).rho:g} in iteration {values['k']}",
+    question=Question(
+        "What is c for the entry you chose?",
+        hint="Add the three numbers below the blocks, with their signs. Two decimals will do.",
+        because="{answer}. Whatever of it is left after the projection is the new entry.",
+        number=True,
+        tolerance=0.011,
+        depends=("k", "cell"),
+    ),
+    code="""from adgm import reference
+from features import lessons
+
+problem, method = lessons.problem_of(lessons.SPLIT), lessons.SPLIT.method_object()
+first = reference.step(problem, method, method.init(problem))
+second = reference.step(problem, method, first)
+print(lessons.parts(method, first, second, block=0, entry=7))""",
+    picture=show_step,
+    answer=lambda values: parts(values).target,
+    recipe=lambda values: lessons.SPLIT,
+)

@@ -1,0 +1,69 @@
+"""A run as the page knows it: the job, what it was asked, and what can be said about its matching."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adgm import Problem
+from features.matching import Matching
+from features.metrics import measure
+from features.models import MODELS
+from features.pairs import Pair
+from ui.charts.run import Curves
+from ui.jobs.job import Frame, Job, Snapshot
+from ui.sidebar import Chosen, model_key, pair_key
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A job with the choice it came from."""
+
+    job: Job
+    chosen: Chosen
+    problem: Problem
+    number: int
+
+    @property
+    def pair(self) -> Pair:
+        return self.chosen.pair
+
+    @property
+    def sense(self) -> Any:
+        return MODELS[self.chosen.recipe.model].sense
+
+    @property
+    def title(self) -> str:
+        return f"Run {self.number}: {self.chosen.recipe.title}"
+
+    def shows(self, chosen: Chosen) -> bool:
+        """Whether its pair is the one that is chosen now."""
+        return pair_key(self.pair) == pair_key(chosen.pair)
+
+    def answers(self, chosen: Chosen) -> bool:
+        """Whether it is a run of exactly what is chosen now."""
+        mine, now = self.chosen.recipe, chosen.recipe
+        same = (mine.method, mine.method_options, mine.check) == (now.method, now.method_options, now.check)
+        return self.shows(chosen) and model_key(self.chosen) == model_key(chosen) and same
+
+    @cached_property
+    def matching(self) -> Matching:
+        """What it ended with; ask only when the job is over."""
+        return Matching(self.chosen.recipe, self.pair, self.problem, self.job.result())
+
+    @cached_property
+    def curves(self) -> Curves:
+        """Of a run that is over."""
+        return curves_of(self.job.snapshot(), self.job.frames())
+
+    @cached_property
+    def truth_energy(self) -> float | None:
+        nothing = np.zeros(self.problem.n, bool)
+        return measure(self.pair, self.problem, nothing, self.sense).truth_energy
+
+
+def curves_of(snapshot: Snapshot, frames: tuple[Frame, ...]) -> Curves:
+    """A snapshot's history with the rounded energies of the stored frames."""
+    rounded = [(frame.iteration, frame.rounded_energy) for frame in frames]
+    return Curves(snapshot.history or {}, [mark.iteration for mark in snapshot.marks], rounded)

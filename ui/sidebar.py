@@ -1,0 +1,370 @@
+"""The sidebar: images, points, model and solver, turned into one frozen record of what the user has chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from adgm import METHODS, Formula, Problem
+from adgm.penalty import AUTO, STIFFNESS
+from adgm.problem import CONSTRAINTS
+from features.datasets import DATASETS
+from features.exports import open_pair
+from features.keypoints import DETECTORS, Keypoints
+from features.matching import suited
+from features.models import MODELS
+from features.pairs import SIDES, Pair, View, read_pair
+from features.point_files import outside
+from features.problem_files import as_pair, read_problem
+from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, OWN, Recipe
+from ui import canvas, data, present, url_state, widgets
+from ui.size import Size
+from ui.state import FILES, OWN_PAIR, widget_key
+
+IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
+POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
+PROBLEM_TYPES = ["zip", "dd", "xz", "dat", "npz"]
+UPLOAD_MB = 20
+OF_ITS_OWN: dict[str, Any] = {"dataset": OWN, "dataset_params": {}, "points": OWN, "point_params": {}}
+GIVEN_COSTS = Recipe(OWN, model="given")
+CANVAS = "pair"  # the key of the canvas, whose edits are part of the choice
+
+CONSTRAINT_LABELS = {
+    widgets.AUTOMATIC: "as the model suggests",
+    "at_most_one": "at most one partner",
+    "exactly_one": "exactly one partner",
+    "any": "any number of partners",
+}
+
+
+CHECK_LABELS = {
+    "automatic": "any map, for photographs",
+    "none": "nothing",
+    "homography": "a homography (flat things, or a turning camera)",
+    "affine": "an affine map",
+    "fundamental": "an epipolar geometry (things with depth)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The pair as it is shown, how to make it and run it again, and why it cannot be run (empty if it can)."""
+
+    pair: Pair
+    record: Recipe  # what is chosen, and stands in the address
+    edited: bool = False  # points moved, added or deleted by hand
+    complaint: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether the points exist only here: then the pair travels as a file, and no link can carry it."""
+        return self.record.dataset == OWN or self.edited
+
+    @property
+    def recipe(self) -> Recipe:
+        """The run, of a pair that comes from its file if it exists only here."""
+        if not self.own:
+            return self.record
+        return replace(self.record, **OF_ITS_OWN)
+
+
+def sidebar(*, solver: bool = True) -> Chosen | None:
+    """Draw the sidebar, with or without the choice of a solver; None if there is no pair to show yet."""
+    with st.sidebar:
+        with present.group("images"), st.expander("Images", expanded=True, icon=":material/image:"):
+            found = images()
+        if found is None:
+            return None
+        pair, data = found
+        with present.group("points"), st.expander("Points", icon=":material/scatter_plot:"):
+            pair, points, edited = choose_points(pair)
+        with present.group("model"), st.expander("Model", icon=":material/function:"):
+            model = choose_model(pair)
+        before = url_state.current()
+        method: dict[str, Any] = {"method": before.method, "method_options": before.method_options}
+        if solver:
+            with present.group("solver"), st.expander("Solver", icon=":material/tune:"):
+                method = choose_solver()
+    try:
+        record = Recipe(**data, **points, **model, **method)
+        complaint = pair.lack
+    except ValueError as error:
+        record, complaint = before, str(error)
+    url_state.keep(record)
+    return Chosen(pair, record, edited, complaint)
+
+
+# ---- images -------------------------------------------------------------------------------------------------
+
+
+def images() -> tuple[Pair, dict[str, Any]] | None:
+    """The pair of images with the points that come with it, and where it is from."""
+    before = url_state.current()
+    labels = {key: one.label for key, one in DATASETS.items()} | {OWN: "Your images"}
+    dataset = widgets.choose(
+        "Data set", list(labels), widget_key("data"), before.dataset, format_func=lambda key: labels[key]
+    )
+    if dataset == OWN:
+        pair = uploads()
+        return None if pair is None else (pair, {"dataset": OWN})
+    st.caption(DATASETS[dataset].description)
+    if not DATASETS[dataset].available():
+        data.offer_download(dataset)
+        return None
+    values = before.dataset_params if before.dataset == dataset else {}
+    params = widgets.parameters(DATASETS[dataset].parameters, values, "data", dataset)
+    try:
+        pair = data.load(dataset, tuple(sorted(params.items())))
+    except ValueError as error:
+        st.error(str(error))
+        return None
+    return pair, {"dataset": dataset, "dataset_params": params}
+
+
+def uploads() -> Pair | None:
+    """Two images of the user's own, a pair saved earlier, or a matching problem from a file."""
+    above = st.container()
+    saved = st.file_uploader(
+        "… or a saved pair, or a matching problem",
+        PROBLEM_TYPES,
+        key="pair zip",
+        max_upload_size=2 * UPLOAD_MB,
+        help="A pair that was saved here (ZIP); costs without images: .dd, .dd.xz, QAPLIB .dat, NPZ",
+    )
+    try:
+        if saved is not None:
+            pair, recipe = opened(saved.getvalue(), saved.name)
+            brought([saved], replace(recipe or url_state.current(), **OF_ITS_OWN))
+            return remembered(pair)
+        with above:
+            return two_images()
+    except ValueError as error:
+        st.error(str(error))
+        return None
+
+
+def two_images() -> Pair | None:
+    """Two images, with point files if there are any; None until both are there, or the pair that was kept."""
+    files = [
+        st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
+        for side in ("Left", "Right")
+    ]
+    with st.popover("Points and truth of your own", width="stretch"):
+        spots = [
+            st.file_uploader(
+                f"{side} points",
+                POINT_TYPES,
+                key=f"{side} points",
+                max_upload_size=UPLOAD_MB,
+                help="CSV (x,y), JSON, NPZ, MATLAB or text, in pixels of the image",
+            )
+            for side in ("Left", "Right")
+        ]
+        truth = st.file_uploader(
+            "Truth",
+            ["csv", "txt", "json"],
+            key="truth file",
+            max_upload_size=UPLOAD_MB,
+            help="Pairs left,right numbered from 0, or one partner per line, −1 for none",
+        )
+    if files == [None, None]:
+        return remembered()
+    if files[0] is None or files[1] is None:
+        st.caption("One image more.")
+        return None
+    pair = uploaded(
+        (files[0].getvalue(), files[1].getvalue()),
+        (_bytes(spots[0]), _bytes(spots[1])),
+        _bytes(truth),
+        f"{files[0].name} and {files[1].name}",
+    )
+    brought([*files, *spots, truth], suited(pair))
+    return remembered(pair)
+
+
+def brought(files: Sequence[Any], recipe: Recipe) -> None:
+    """When files come that were not there before, what suits them is chosen; once, so that it can be changed."""
+    ids = tuple(file.file_id for file in files if file is not None)
+    if FILES.get() != ids:
+        FILES.set(ids)
+        url_state.use(recipe)
+
+
+def remembered(pair: Pair | None = None) -> Pair | None:
+    """Keep the user's pair: uploaded files are forgotten when another page is shown. Without one, the pair kept."""
+    if pair is not None:
+        OWN_PAIR.set(pair)
+    elif kept := OWN_PAIR.get():
+        st.caption(f"Still here: {kept.name}.")
+        st.button("Forget this pair", on_click=forget_own_pair)
+    return pair or OWN_PAIR.get()
+
+
+def forget_own_pair() -> None:
+    OWN_PAIR.pop()
+
+
+def _bytes(file: Any) -> bytes | None:
+    return None if file is None else file.getvalue()
+
+
+@st.cache_data(show_spinner="Opening the file …", max_entries=4)
+def opened(data: bytes, name: str) -> tuple[Pair, Recipe | None]:
+    """A saved pair with its recipe, or a problem file as a pair whose costs are given."""
+    if name.lower().endswith(".zip"):
+        found = open_pair(data)
+        return found.pair, found.recipe
+    return as_pair(read_problem(data, name)), GIVEN_COSTS
+
+
+@st.cache_data(show_spinner="Reading the images …", max_entries=4)
+def uploaded(
+    images: tuple[bytes, bytes], spots: tuple[bytes | None, bytes | None], truth: bytes | None, name: str
+) -> Pair:
+    """A pair from uploaded bytes; a side without a point file gets none, and the Points section detects some."""
+    return read_pair(*images, points=spots, truth=truth, detector=None, name=name)
+
+
+# ---- points -------------------------------------------------------------------------------------------------
+
+
+def choose_points(pair: Pair) -> tuple[Pair, dict[str, Any], bool]:
+    """The pair with the points to be matched, where they come from, and whether they were edited by hand."""
+    before = url_state.current()
+    sources = ([OWN] if min(pair.shape) > 0 else []) + list(DETECTORS)
+    source = widgets.choose("Source", sources, widget_key("points"), before.points, format_func=FOUND.label)
+    params: dict[str, Any] = {}
+    if source != OWN:
+        st.caption(DETECTORS[source].note)
+        params = widgets.parameters(COUNTS, before.point_params, "points")
+        try:
+            counts = tuple(replace(before, points=source, point_params=params).counts.items())
+            pair = detected(pair, source, counts, before.slants)
+        except ValueError as error:
+            st.warning(str(error))
+    for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
+        if view.image is not None and len(out := outside(view.points, view.image.size)):
+            st.warning(f"{len(out)} {side} points lie outside the image.")
+    edits = canvas.edits(CANVAS, pair.left.points.xy, pair.right.points.xy)
+    if edits.changed:
+        same = (len(edits.left), len(edits.right)) == pair.shape
+        truth, given = (pair.truth, pair.given) if same else (None, None)
+        left, right = moved(pair.left, edits.left), moved(pair.right, edits.right)
+        pair = replace(pair, left=left, right=right, truth=truth, given=given)
+        st.caption("Edited by hand." if same else "Edited by hand: with points added or deleted, the truth is unknown.")
+    n1, n2 = pair.shape
+    st.caption(f"{n1} left and {n2} right points.")
+    return pair, {"points": source, "point_params": params}, edits.changed
+
+
+def moved(view: View, xy: np.ndarray) -> View:
+    """A view with its points where the user has put them; descriptors' attributes stay while their number does."""
+    if len(xy) == len(view.points):
+        return View(view.image, replace(view.points, xy=xy))
+    return View(view.image, Keypoints(xy))
+
+
+@st.cache_data(show_spinner="Looking for points …", max_entries=8, hash_funcs={Pair: lambda pair: pair_key(pair)})
+def detected(pair: Pair, detector: str, counts: tuple[tuple[str, int], ...], slants: bool) -> Pair:
+    """Both images' points found anew."""
+    return pair.detected(detector, dict(counts), slants=slants)
+
+
+# ---- model and solver ---------------------------------------------------------------------------------------
+
+
+def choose_model(pair: Pair) -> dict[str, Any]:
+    before = url_state.current()
+    fitting = [key for key, one in MODELS.items() if pair.given is not None or not one.given]
+    model = widgets.choose(
+        "Model", fitting, widget_key("model"), before.model, format_func=lambda key: MODELS[key].label
+    )
+    values = before.model_params if before.model == model else {}
+    params: dict[str, Any] = widgets.model_parameters(model, MODELS[model], values)
+    for side, label in zip(CONSTRAINED, ("A left point takes", "A right point takes"), strict=True):
+        rule = widgets.choose(
+            label,
+            [widgets.AUTOMATIC, *CONSTRAINTS],
+            widget_key("model", side),
+            str(before.model_params.get(side, widgets.AUTOMATIC)),
+            format_func=lambda rule: CONSTRAINT_LABELS[rule],
+            help="By default every point of the smaller side is matched, and no point of the larger side twice.",
+        )
+        if rule != widgets.AUTOMATIC:
+            params[side] = rule
+    check = widgets.choose(
+        "Check the matches by",
+        CHECKS,
+        widget_key("check"),
+        before.check,
+        format_func=lambda check: CHECK_LABELS[check],
+        help="Afterwards one map is fitted to all matches; those that do not obey it are drawn as rejected.",
+    )
+    st.caption(Size(pair.shape, MODELS[model]).text)
+    return {"model": model, "model_params": params, "check": check}
+
+
+def use_preset() -> None:
+    """A preset was chosen: its method, with the options it has by default."""
+    if preset := st.session_state[widget_key("preset")]:
+        url_state.use(replace(url_state.current(), method=widgets.presets()[preset].method, method_options={}))
+
+
+PENALTY = Path(__file__).parents[1] / "assets" / "penalty.png"
+COMPARED = "No multiple of n is best everywhere (House, model B). Polished: a local search improves what is rounded."
+SETS_ITSELF = (
+    f"ρ₀ is {STIFFNESS:.1%} of the force with which the blocks pull at each other: how strongly the linear term of one "
+    "answers when the others move, which neither the costs' unit nor the number or numbering of points changes. From "
+    f"there ρ keeps two residuals alike: it grows by {AUTO['balance'] - 1:.0%} while the gap between the blocks "
+    f"exceeds {AUTO['imbalance']:g} times their change, and shrinks as much in the opposite case."
+)
+
+
+def choose_solver() -> dict[str, Any]:
+    presets, before = widgets.presets(), url_state.current()
+    method = st.session_state.get(widget_key("method"), before.method)
+    st.session_state[widget_key("preset")] = widgets.preset_of(method)  # the one it belongs to, or none
+    preset = st.segmented_control(
+        "Preset", list(presets), key=widget_key("preset"), on_change=use_preset, width="stretch"
+    )
+    st.caption(presets[preset].about if preset else "A method of your choice.")
+    method = widgets.choose(
+        "Method", list(METHODS), widget_key("method"), before.method, format_func=lambda key: METHODS[key].label
+    )
+    st.caption(METHODS[method].cite)
+    with st.popover("Options of the method", width="stretch"):
+        values = before.method_options if before.method == method else {}
+        options = widgets.method_settings(method, values, "method")
+    if method == "adgm":
+        with st.popover("How ρ sets itself", width="stretch"):
+            st.markdown(SETS_ITSELF)
+            st.image(str(PENALTY), caption=COMPARED)
+    if options:
+        st.caption(
+            "Changed: " + ", ".join(f"{widgets.option_label(method, name)} = {v}" for name, v in options.items())
+        )
+    return {"method": method, "method_options": options}
+
+
+@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs={Chosen: lambda c: pair_key(c.pair) + model_key(c)})
+def problem_of(chosen: Chosen) -> Problem:
+    """The problem of a choice; the same pair and model are built once."""
+    return chosen.recipe.problem(chosen.pair)
+
+
+def model_key(chosen: Chosen) -> str:
+    return chosen.recipe.model + repr(sorted(chosen.recipe.model_params.items()))
+
+
+def pair_key(pair: Pair) -> str:
+    """What identifies a pair as it is shown: its images, its points and the costs that it brings."""
+    parts = []
+    for view in (pair.left, pair.right):
+        parts.append(hash(view.points.xy.tobytes()))
+        parts.append(0 if view.image is None else hash(view.image.rgb.tobytes()))
+    costs = () if pair.given is None else (p for p in pair.given.potentials if not isinstance(p, Formula))
+    parts += [hash(potential.costs.tobytes()) for potential in costs]
+    return f"{pair.name} {parts}"

@@ -1,0 +1,87 @@
+"""What a visitor's session keeps, declared once: no page names a slot of its own.
+
+Widgets of the choice have keys that begin with `CHOICE`; they are forgotten when another choice is made (see
+`ui.url_state`). The keys of other widgets that more than one place reads stand here, too.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from features.pairs import Pair
+    from features.recipe import Recipe
+    from ui.compare import Compared
+    from ui.jobs.comparison import Entrant
+    from ui.optimality import Asked
+    from ui.outcome import Kept
+    from ui.page_run import Run
+
+T = TypeVar("T")
+CHOICE = "choice"  # what the keys of the choice's widgets begin with
+
+
+@dataclass(frozen=True)
+class Slot(Generic[T]):
+    """A named place in the session."""
+
+    name: str
+
+    def get(self) -> T | None:
+        found: T | None = st.session_state.get(self.name)
+        return found
+
+    def set(self, value: T) -> None:
+        st.session_state[self.name] = value
+
+    def pop(self) -> T | None:
+        found: T | None = st.session_state.pop(self.name, None)
+        return found
+
+
+RECIPE: "Slot[Recipe]" = Slot("recipe")  # the one record of what is chosen
+ADDRESS: "Slot[dict[str, str]]" = Slot("address")  # what the page last wrote into the browser's address
+PAGE: "Slot[str]" = Slot("page")  # that was drawn last
+FILES: "Slot[tuple[str, ...]]" = Slot("files")  # of the pair that was brought along last
+OWN_PAIR: "Slot[Pair]" = Slot("own pair")  # it stays while another page is shown
+LINK: "Slot[bool]" = Slot("link followed")
+START: "Slot[bool]" = Slot("start asked")  # pressed in a part that is drawn alone; the whole page starts the run
+
+RUN: "Slot[Run]" = Slot("run")  # the run on the Match page
+KEPT: "Slot[Kept]" = Slot("run A")
+PROOF: "Slot[Asked]" = Slot("proof")
+REPLAY: "Slot[int]" = Slot("replay")  # the stop that a replay is at
+SLIDER: "Slot[int]" = Slot("slider")  # its number: a new run has a new one
+
+COMPARED: "Slot[Compared]" = Slot("compared")
+LEFT_OUT: "Slot[set[str]]" = Slot("left out")  # methods that are not to be compared
+OPTIONS: "Slot[dict[str, dict[str, Any]]]" = Slot("compare options")
+ENTRANT: "Slot[Entrant]" = Slot("entrant to open")
+
+VISITOR: "Slot[str]" = Slot("visitor")
+EXPERIMENT: "Slot[str]" = Slot("experiment before")
+MEANS: "Slot[dict[Any, Any]]" = Slot("means shown")
+ROW: "Slot[Recipe]" = Slot("row to open")
+
+# Widgets
+PACE, LIMIT, GRAPH, EDIT = "pace", "limit", "graph", "edit"
+METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
+
+
+def widget_key(*parts: str) -> str:
+    """The key of a widget of the choice."""
+    return " ".join((CHOICE, *parts))
+
+
+def forget_widgets(*parts: str) -> None:
+    """Let the widgets of (a part of) the choice begin anew, with what the record says."""
+    beginning = widget_key(*parts)
+    for key in [key for key in st.session_state if str(key).startswith(beginning)]:
+        del st.session_state[key]
+
+
+def begin(key: str, value: Any) -> None:
+    """A widget that is drawn for the first time, or again, begins with this value."""
+    if key not in st.session_state:
+        st.session_state[key] = value

@@ -1,0 +1,54 @@
+"""The visitor's choice and the page's address: both are the one record, `features.recipe.Recipe`.
+
+Widgets begin with what the record says, and the record is made again from them; so a choice survives while its widget
+is not drawn. The address is written from the record and read back into it, checked like anything from outside.
+"""
+
+import streamlit as st
+
+from features.recipe import PARTS, Recipe
+from ui.state import ADDRESS, PAGE, RECIPE, forget_widgets
+
+ASKED = "run"  # in an address: start at once
+
+
+def current() -> Recipe:
+    return RECIPE.get() or Recipe()
+
+
+def use(recipe: Recipe) -> None:
+    """Choose something else than the widgets say; before they are drawn."""
+    RECIPE.set(recipe)
+    forget_widgets()
+
+
+def follow(first: Recipe) -> None:
+    """Begin with what the address says, or else with `first`; an address that changed without us is followed again."""
+    here = st.query_params.to_dict()
+    words = {name: text for name, text in here.items() if name.partition(".")[0] in [part.word for part in PARTS]}
+    if words and words != ADDRESS.get():
+        ADDRESS.set(words)
+        try:
+            use(Recipe.from_query(words))
+        except ValueError as error:
+            st.warning(f"The address of this page could not be followed: {error}")
+    if RECIPE.get() is None:
+        use(first)
+
+
+def turn_to(page: str) -> None:
+    """Another page than before is drawn: its widgets are new ones, and begin with what the record says."""
+    if PAGE.get() != page:
+        PAGE.set(page)
+        forget_widgets()
+
+
+def keep(recipe: Recipe) -> None:
+    """Remember what is chosen, and show it in the browser's address beside what else stands there."""
+    RECIPE.set(recipe)
+    words, here = recipe.to_query(), st.query_params.to_dict()
+    ADDRESS.set(words)
+    parts = [ASKED, *(part.word for part in PARTS)]
+    others = {name: text for name, text in here.items() if name.partition(".")[0] not in parts}
+    if here != others | words:
+        st.query_params.from_dict(others | words)
