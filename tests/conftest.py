@@ -1,18 +1,25 @@
 """What tests need from outside: the real data and a real browser. Missing ones skip, or fail where CI demands them."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from experiments.browser import chromium, chromium_path
+
 
 def missing(what: str, demanded_by: str) -> None:
     if os.environ.get(demanded_by):
         pytest.fail(f"{what}, and {demanded_by} demands it")
     pytest.skip(what)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest first, so that no worker is left alone with one of them at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("browser") is not None}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture(autouse=True)
@@ -35,14 +42,8 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[object]:
     """The system's Chromium, driven by playwright."""
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if executable is None:
+    if chromium_path() is None:
         missing("no Chromium on this machine", "ADGM_REQUIRE_BROWSER")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(
-            executable_path=executable,
-            args=["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield chromium
-        chromium.close()
+    pytest.importorskip("playwright.sync_api")
+    with chromium() as running:
+        yield running

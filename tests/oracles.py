@@ -25,10 +25,17 @@ def tensors(problem: Problem) -> dict[int, np.ndarray]:
             assert isinstance(p, Formula)
             full = np.zeros((n, n))
             for i1, i2, j1, j2 in product(range(n1), range(n2), range(n1), range(n2)):
-                if i1 != j1 and i2 != j2:
+                if i1 != j1 and i2 != j2 and lives(p, {i1, j1}, {i2, j2}):
                     full[i1 * n2 + i2, j1 * n2 + j2] = p.cost(p.left[i1, j1], p.right[i2, j2])
         result[full.ndim] = result.get(full.ndim, 0) + full
     return result
+
+
+def lives(p: Formula, left: set[int], right: set[int]) -> bool:
+    """Whether a formula counts between these two pairs of nodes."""
+    given = [(p.left_edges, left), (p.right_edges, right)]
+    found = [any(nodes == set(edge) for edge in edges.tolist()) for edges, nodes in given if edges is not None]
+    return not found or (all(found) if p.where == "both" else any(found))
 
 
 def contraction(problem: Problem, blocks: list[np.ndarray], slot: int) -> np.ndarray:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from scipy.sparse import issparse
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, Sparse, solve
+from adgm import _kernels as kernels
 from adgm.affinity import Computed, affinity
 from adgm.baselines import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
-from adgm.baselines.flow import balanced, gradient, smaller_side
+from adgm.baselines.fixed_point import balanced, gradient, smaller_side
 from tests import oracles_baselines as slow
 from tests.oracles import brute_force
 from tests.problems import mixed, planted
@@ -130,6 +131,19 @@ def test_iterations_are_the_same_however_many_a_step_takes(order):
         assert whole.iterations == single.iterations
         for name in whole.history.keys() - {"seconds"}:
             np.testing.assert_array_equal(whole.history[name], single.history[name])
+
+
+def test_a_mixture_does_not_depend_on_where_its_arrays_lie():
+    n = 20
+    v, u, near, far = np.random.default_rng(0).random((4, n))
+    found = set()
+    for gap in range(64):
+        memory = np.empty(2 * n + gap)
+        image, out = memory[:n], memory[n + gap :]
+        image[:] = near
+        kernels.mix(v / np.linalg.norm(v), u / np.linalg.norm(u), image, far, out)
+        found.add(out.tobytes())
+    assert len(found) == 1
 
 
 def test_affinities_go_when_their_problem_goes():

@@ -1,13 +1,7 @@
 """The canvas: what is sent and checked in Python (AppTest), and what a user does with it in a real Chromium."""
 
-import contextlib
 import json
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 
+from experiments.browser import Server, serving
+from experiments.browser import Visit as AnyVisit
 from ui import canvas
 from ui.canvas import KINDS, Line, Side
 
@@ -66,7 +62,7 @@ class Script:
     """The app above under AppTest, with the component's messages sent by hand."""
 
     def __init__(self, case: str = "view") -> None:
-        self.test = AppTest.from_string(APP)
+        self.test = AppTest.from_string(APP, default_timeout=60)
         self.test.query_params["case"] = case
         self.test.run()
 
@@ -184,9 +180,10 @@ def test_a_sheet_without_image_holds_all_its_points(points):
     assert 1 / 3.01 < width / height < 3.01
 
 
-def test_script_and_python_know_the_same_kinds():
-    table = re.search(r"const KINDS = \[(.*?)\n\];", SOURCES[1], re.DOTALL)
-    assert table and tuple(re.findall(r'name: "(\w+)"', table[1])) == KINDS
+def test_every_kind_has_a_look_of_its_own():
+    assert tuple(canvas.LOOKS) == KINDS
+    looks = {(look["colour"], tuple(look["dash"]), look["mark"]) for look in canvas.LOOKS.values()}
+    assert len(looks) == len(KINDS)
 
 
 def test_script_never_parses_text_as_markup():
@@ -199,68 +196,23 @@ def test_script_never_parses_text_as_markup():
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("canvas")
-    (folder / "app.py").write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{APP}")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}/app"  # in a folder of its site, as on a shared host
-    options = {"port": port, "headless": "true", "fileWatcherType": "none", "baseUrlPath": "app"}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--browser.gatherUsageStats=false"]
-    command += [f"--server.{name}={value}" for name, value in options.items()]
-    with (folder / "log.txt").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            for _ in range(200):
-                time.sleep(0.1)
-                with contextlib.suppress(OSError):
-                    urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
-                    break
-            yield address
-        finally:
-            process.terminate()
-            process.wait(10)
-    written = (folder / "log.txt").read_text()
-    assert "Traceback" not in written, written
+def server(tmp_path_factory) -> Iterator[Server]:
+    script = tmp_path_factory.mktemp("canvas") / "app.py"
+    script.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{APP}")
+    with serving(script, prefix="app") as running:
+        yield running
+        assert "Traceback" not in running.written(), running.written()
 
 
-class Visit:
-    """One page of the app: the canvas, what the browser received, and what went wrong in it."""
+class Visit(AnyVisit):
+    """One page with nothing but the canvas."""
 
-    def __init__(self, browser, server: str, case: str, width: int = 1200, **context):
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
-        self.page = self.context.new_page()
-        self.received, self.sent, self.fetched, self.errors = [], [], [], []
-        self.page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda request: f"{server}/media/" in request.url and self.fetched.append(request.url))
-        self.page.on("websocket", self.listen)
-        self.page.goto(f"{server}/?case={case}")
+    def __init__(self, chromium, server: Server, case: str, width: int = 1200, **context):
+        self.context = chromium.new_context(viewport={"width": width, "height": 900}, **context)
+        super().__init__(self.context, f"{server.url}/?case={case}")
         self.canvas = self.page.locator("canvas")
         self.canvas.wait_for()
-        self.wait_until("board => board.images.every(image => image.pixels)")
-
-    def listen(self, websocket):
-        for event, sizes in (("framereceived", self.received), ("framesent", self.sent)):
-            websocket.on(event, lambda payload, sizes=sizes: sizes.append(len(payload)))
-
-    def board(self, script: str, argument=None):
-        call = f"(root, argument) => ({script})(root.board, argument)"
-        return self.page.locator(".pair-canvas").evaluate(call, argument)
-
-    def wait_until(self, script: str):
-        for _ in range(100):
-            if self.board(script):
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"never true: {script}")
-
-    def at(self, side: int, x: float, y: float) -> tuple[float, float]:
-        """Where a pixel of an image is on the page."""
-        frame = self.canvas.bounding_box()
-        dx, dy = self.board("(board, [side, point]) => board.toScreen(side, point)", [side, [x, y]])
-        return frame["x"] + dx, frame["y"] + dy
+        self.wait_until(lambda: self.board("board => board.images.every(image => image.pixels)"))
 
     def middle(self, i: int, j: int) -> tuple[float, float]:
         left, right = self.board("(board, [i, j]) => board.endsOf({ i, j })", [i, j])
@@ -268,10 +220,7 @@ class Visit:
         return frame["x"] + (left[0] + right[0]) / 2, frame["y"] + (left[1] + right[1]) / 2
 
     def expect_says(self, text: str):
-        self.page.get_by_text(text, exact=True).wait_for(timeout=8000)
-
-    def press(self, name: str):
-        self.page.get_by_role("button", name=name).click()
+        self.page.get_by_text(text, exact=True).wait_for()
 
     def colour(self, x: float, y: float) -> list[int]:
         frame = self.canvas.bounding_box()
@@ -318,7 +267,7 @@ def test_images_and_script_are_fetched_once_and_updates_stay_small(visit):
     page.received.clear()
     page.page.mouse.click(*page.middle(1, 2))
     page.expect_says("picked 1 (1, 2)")
-    assert sum(page.received) < 10_000
+    assert sum(map(len, page.received)) < 10_000
     assert len(page.fetched) == 3
 
 
@@ -372,7 +321,7 @@ def test_wheel_zooms_at_the_pointer_drag_moves_and_the_view_can_be_reset(visit):
     page.page.mouse.move(*home)
     for _ in range(3):
         page.page.mouse.wheel(0, -120)
-    page.wait_until("board => board.memory.zoom > 1.8")
+    page.wait_until(lambda: page.board("board => board.memory.zoom > 1.8"))
     assert page.at(0, 200, 150) == pytest.approx(home, abs=1.0)
     page.page.mouse.down()
     page.page.mouse.move(home[0] + 50, home[1] + 20, steps=4)
@@ -433,7 +382,7 @@ def test_narrow_pages_stack_the_images_without_overflow(visit):
     assert page.at(0, 200, 150) == pytest.approx((x, y), abs=3)
     page.expect_says("picked 0 (0, 0)")  # a pinch picks nothing
     page.page.set_viewport_size({"width": 1100, "height": 900})
-    page.wait_until("board => !board.stacked")
+    page.wait_until(lambda: page.board("board => !board.stacked"))
 
 
 @pytest.mark.browser

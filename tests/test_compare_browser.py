@@ -1,27 +1,24 @@
 """The Compare page in a real Chromium: compare all, sort, take every file away, open a row, stop half-way."""
 
-import contextlib
 import csv
 import io
 import json
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
+from experiments.browser import Server, serving
+from experiments.browser import Visit as AnyVisit
 from features import comparison
-from features.setup import Setup
+from features.ransac import CLASSICS
+from features.recipe import Recipe
 
 ROOT = Path(__file__).parents[1]
-PAIR = Setup("turntable", {"left": 20, "right": 40, "points": 8, "landmarks": "seen in both views"}, "B")
+PAIR = Recipe("turntable", {"left": 20, "right": 40, "points": 8, "landmarks": "seen in both views"}, "B")
 QUERY = "data=turntable&data.left=20&data.right=40&data.points=8&data.landmarks=seen+in+both+views&model=B"
 
 # What assistive technology reads of the table; empty for moments while it is drawn anew.
@@ -36,52 +33,25 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    options = {"port": port, "headless": "true", "fileWatcherType": "none"}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += [f"--server.{name}={value}" for name, value in options.items()]
-    written = tmp_path_factory.mktemp("compare") / "log.txt"
-    with written.open("w") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            for _ in range(300):
-                time.sleep(0.1)
-                with contextlib.suppress(OSError):
-                    urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
-                    break
-            yield address
-        finally:
-            process.terminate()
-            process.wait(10)
-    assert "Traceback" not in written.read_text(), written.read_text()
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+        assert "Traceback" not in running.written(), running.written()
 
 
-class Visit:
+class Visit(AnyVisit):
     """The Compare page of one visitor, reached from the Match page."""
 
-    def __init__(self, browser, server: str, query: str, width: int = 1300):
+    def __init__(self, browser, server: Server, query: str, width: int = 1300):
         self.context = browser.new_context(viewport={"width": width, "height": 1000})
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
-        self.errors: list[str] = []
-        self.page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.goto(f"{server}/?{query}")
-        self.main = self.page.get_by_test_id("stMain")
-        self.main.get_by_text("Edit points").wait_for()
+        super().__init__(self.context, f"{server.url}/?{query}")
+        self.button("Start").wait_for()
         self.page.wait_for_url(re.compile("method="))  # the choice is in the address
         self.page.get_by_role("link", name="Compare").first.click()
         self.button("Compare").wait_for()
 
     def button(self, name: str):
         return self.main.get_by_role("button", name=name, exact=True)
-
-    def says(self, text: str) -> None:
-        self.main.get_by_text(text).first.wait_for(timeout=100_000)
 
     def column(self, name: str) -> list[str]:
         """The cells of a column, from top to bottom, as assistive technology reads them; all at one moment."""
@@ -91,15 +61,8 @@ class Visit:
             found[:] = self.page.evaluate(CELLS, name)
             return bool(found)
 
-        self.until(read)
+        self.wait_until(read)
         return found
-
-    def until(self, condition: Callable[[], bool]) -> None:
-        for _ in range(100):
-            if condition():
-                return
-            self.page.wait_for_timeout(100)
-        raise AssertionError("it never happened")
 
     def click_table(self, row: int, x: float) -> None:
         """A click on a row of the table, 0 for its header."""
@@ -131,12 +94,12 @@ def visit(browser, server):
 def test_compare_all_sort_take_away_and_open_a_row(visit):
     here = visit(QUERY)
     problem = PAIR.problem()
-    here.says(f"8 × {problem.shape[1]} = {problem.n} variables")  # the choice made on the Match page came along
+    here.main.get_by_text(f"8 × {problem.shape[1]} points").wait_for()  # the choice made on the Match page came along
     here.main.get_by_label("Time limit each (s)", exact=True).fill("1")
     here.main.get_by_label("Time limit each (s)", exact=True).press("Enter")
     here.button("Compare").click()
     here.says("All done")
-    labels = [comparison.LABELS[key] for key in [*comparison.fitting(problem), comparison.RANSAC]]
+    labels = [comparison.LABELS[key] for key in [*comparison.fitting(problem), *CLASSICS]]
     here.main.locator("canvas [role=row]").nth(len(labels)).wait_for(state="attached")
     assert [name.removesuffix(" ★") for name in here.column("Method")] == labels
     assert here.main.locator("[data-testid=stImage] img").count() >= len(labels)
@@ -147,7 +110,7 @@ def test_compare_all_sort_take_away_and_open_a_row(visit):
         here.click_table(0, 120)
         here.page.wait_for_timeout(1000)  # two clicks are not a double click
     here.click_table(1, 18)
-    here.button("Start again").wait_for()
+    here.button("Start").wait_for()
     here.page.wait_for_url(re.compile("[?&]method=tm"))
     here.says(f"{float(accuracy):.1%}")
     here.page.get_by_role("link", name="Compare").first.click()
@@ -174,7 +137,7 @@ def test_compare_all_sort_take_away_and_open_a_row(visit):
     content = json.loads(data)
     assert name == "matchings.json" and [one["label"] for one in content["methods"]] == labels
     first = content["methods"][0]
-    assert first["pairs"] == Setup.from_dict(first["setup"]).run().pairs.tolist()
+    assert first["pairs"] == Recipe.from_dict(first["recipe"]).run().pairs.tolist()
     here.says("python -m features compare --dataset turntable")
 
 
@@ -187,7 +150,7 @@ def test_stop_half_way_and_a_phone_shows_it_all(visit):
     here.says("not run:")
     assert here.main.get_by_text("Stopped").count() and here.button("Compare").is_enabled()
     finished = len(here.column("Method"))
-    assert 1 <= finished < len(comparison.fitting(Setup("turntable", {"left": 20, "right": 65}, "C").problem()))
+    assert 1 <= finished < len(comparison.fitting(Recipe("turntable", {"left": 20, "right": 65}, "C").problem()))
     here.page.set_viewport_size({"width": 390, "height": 844})
     here.page.wait_for_timeout(500)
     assert here.main.evaluate("one => one.scrollWidth <= one.clientWidth + 1")

@@ -17,16 +17,17 @@ from features.datasets import DATASETS
 from features.exports import PairFileError, open_pair, save_pair
 from features.images import Image, from_array
 from features.keypoints import Keypoints
+from features.matching import IMAGES, Matching, match
+from features.metrics import measure
 from features.models import MODELS
-from features.pairs import Pair, View, own_pair
-from features.pointfiles import read_points
-from features.score import measure
-from features.setup import OWN, Setup
+from features.pairs import SIDES, Pair, View, mapped, own_pair
+from features.point_files import read_points
+from features.recipe import OWN, Recipe
 
 
 @pytest.fixture(scope="module")
-def setup() -> Setup:
-    return Setup(OWN, {}, "B", {}, "adgm1", {"rho0": 0.1})
+def setup() -> Recipe:
+    return Recipe(OWN, {}, "B", {}, "adgm1", {"rho0": 0.1})
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +49,16 @@ def solved(pair, setup):
 
 
 @pytest.fixture(scope="module")
-def matches(pair, solved):
-    problem, result = solved
-    return exports.matches_of(pair, problem, result.assignment, result.x)
+def matches(pair, solved, setup):
+    return Matching(setup, pair, *solved)
+
+
+def test_a_problem_that_comes_with_a_pair_travels_with_it(pair):
+    brought = replace(pair, given=MODELS["B"].build(pair))
+    back = open_pair(save_pair(brought)).pair
+    x = np.eye(*pair.shape)
+    assert MODELS["given"].build(back).energy(x) == MODELS["given"].build(brought).energy(x)
+    assert (back.given.rows, back.given.cols) == (brought.given.rows, brought.given.cols)
 
 
 def test_csv_has_a_line_per_match_in_original_pixels(pair, solved, matches):
@@ -76,27 +84,41 @@ def parts(solved):
 
 def test_json_says_the_same_as_csv_and_knows_the_settings(pair, solved, matches, setup):
     metrics = measure(pair, *parts(solved), "similarity")
-    content = json.loads(exports.matches_json(matches, setup, metrics))
+    content = json.loads(exports.matches_json(matches))
     rows = list(csv.DictReader(io.StringIO(exports.matches_csv(matches).decode())))
     assert [list(map(str, (m["left"], m["right"], m["left_x"]))) for m in content["matches"]] == [
         [row["left"], row["right"], row["left_x"]] for row in rows
     ]
     assert content["left"]["image_size"] == [80, 60] and content["pair"] == pair.name
-    assert Setup.from_dict(content["setup"]) == setup
+    assert Recipe.from_dict(content["recipe"]) == setup
     assert content["metrics"]["accuracy"] == metrics.accuracy
-    bare = exports.matches_of(replace(pair, truth=None), *parts(solved))
+    bare = replace(matches, pair=replace(pair, truth=None))
     assert "correct" not in exports.matches_csv(bare).decode().splitlines()[0]
 
 
-def test_no_match_is_a_header(pair, solved):
-    problem, _ = solved
-    none = exports.matches_of(pair, problem, np.zeros(problem.n, bool))
-    assert exports.matches_csv(none).decode().splitlines() == [",".join(none.columns())]
+def test_no_match_is_a_header(solved, matches):
+    problem, result = solved
+    none = replace(matches, result=replace(result, assignment=np.zeros(problem.n, bool)))
+    assert exports.matches_csv(none).decode().splitlines() == [",".join(exports.match_columns(none))]
 
 
-@pytest.mark.parametrize("format", ["csv", "json", "npz", "mat"])
-def test_keypoints_come_back_in_original_pixels(pair, format):
-    back = read_points(exports.keypoints(pair.right, format))
+def test_a_checked_matching_tells_what_obeys_the_map_and_what_the_map_found():
+    photo = DATASETS["warp"].load(map="affine", points=30)
+    found = match(photo.detected("sift", {"left": 80, "right": 80}), recipe=replace(IMAGES, check="affine"))
+    checked = found.verification
+    rows = list(csv.DictReader(io.StringIO(exports.matches_csv(found).decode())))
+    assert len(rows) == len(found.pairs) + len(checked.added)
+    assert sum(row["verified"] == "1" for row in rows) == len(checked.matches) > 20
+    told = json.loads(exports.map_json(found))
+    assert told["map"] == "affine" and told["inliers"] == checked.map.inliers.sum() and told["error_px"] < 3
+    scale = photo.left.image.scale, photo.right.image.scale
+    left, right = (np.array([[float(row[f"{side}_x"]), float(row[f"{side}_y"])] for row in rows]) for side in SIDES)
+    gap = np.hypot(*(mapped(np.array(told["matrix"]), left) - right).T)
+    assert (gap[[row["verified"] == "1" for row in rows]] * scale[1] < 3.5).all()
+
+
+def test_keypoints_come_back_in_original_pixels(pair):
+    back = read_points(exports.keypoints(pair.right))
     np.testing.assert_allclose(back.xy * pair.right.image.scale, pair.right.points.xy)
     assert back.labels == pair.right.points.labels
 
@@ -111,18 +133,18 @@ def test_history_has_a_line_per_iteration(solved):
         exports.history_csv({"rho": [1], "energy": [1, 2]})
 
 
-def test_npz_holds_everything_without_pickle(pair, solved, setup):
+def test_npz_holds_everything_without_pickle(pair, solved, setup, matches):
     _, result = solved
     metrics = measure(pair, *parts(solved), "similarity")
-    data = exports.everything_npz(pair, result, setup, metrics)
-    assert data == exports.everything_npz(pair, result, setup, metrics)
+    data = exports.everything_npz(matches)
+    assert data == exports.everything_npz(matches)
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         np.testing.assert_array_equal(file["pairs"], result.pairs)
         np.testing.assert_array_equal(file["relaxed"], result.x)
         np.testing.assert_array_equal(file["truth"], pair.truth)
         np.testing.assert_allclose(file["left_xy"], pair.left.points.xy / pair.left.image.scale)
         np.testing.assert_array_equal(file["history_rho"], result.history["rho"])
-        assert Setup.from_json(str(file["setup"])) == setup
+        assert Recipe.from_json(str(file["recipe"])) == setup
         assert json.loads(str(file["metrics"]))["score"] == metrics.score
         assert tuple(file["left_labels"]) == pair.left.points.labels
 
@@ -139,19 +161,34 @@ def assert_same(a: Pair, b: Pair) -> None:
         if one.image is not None:
             np.testing.assert_array_equal(one.image.rgb, other.image.rgb)
             assert (one.image.scale, one.image.original_size) == (other.image.scale, other.image.original_size)
-    if a.truth is None:
-        assert b.truth is None
-    else:
-        np.testing.assert_array_equal(a.truth, b.truth)
+    assert a.tolerance == b.tolerance
+    for one, other in ((a.truth, b.truth), (a.homography, b.homography)):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_array_equal(one, other)
 
 
 def test_a_pair_comes_back_as_it_was(pair, setup):
     data = save_pair(pair, setup)
     opened = open_pair(data)
     assert_same(pair, opened.pair)
-    assert opened.setup == setup and data == save_pair(pair, setup)
-    assert open_pair(save_pair(pair)).setup is None
-    assert_same(replace(pair, truth=None), open_pair(save_pair(replace(pair, truth=None))).pair)
+    assert opened.recipe == setup and data == save_pair(pair, setup)
+    assert open_pair(save_pair(pair)).recipe is None
+    mapped = replace(pair, truth=None, homography=np.array([[1, 0.1, 3], [0, 1, 2], [1e-4, 0, 1]]), tolerance=2.5)
+    for other in (replace(pair, truth=None), mapped):
+        assert_same(other, open_pair(save_pair(other)).pair)
+
+
+def test_a_zip_of_the_old_names_still_opens(pair, setup):
+    assert open_pair(rezipped(save_pair(pair), setup__json=setup.to_json().encode())).recipe == setup
+
+
+def test_by_a_map_right_is_what_lies_within_the_tolerance(pair, matches):
+    close = replace(pair, truth=None, homography=np.eye(3), tolerance=3.0)
+    rows = exports.match_rows(replace(matches, pair=close))
+    gaps = [pair.left.points.xy[row["left"]] - pair.right.points.xy[row["right"]] for row in rows]
+    assert [row["correct"] for row in rows] == [bool(np.hypot(*gap) <= 3) for gap in gaps]
+    assert {row["kind"] for row in rows} <= {"correct", "wrong", "stray"}
 
 
 @pytest.mark.parametrize("key", ["turntable", "warp", "random"])
@@ -207,8 +244,11 @@ def told(data: bytes, **changes) -> bytes:
         ({"pair__json": b"[" * 90_000}, "nested|JSON|not a saved pair"),
         ({"pair__json": b"\xff\xfe"}, "not a saved pair"),
         ({"pair__json": b"{}"}, "version"),
-        ({"setup__json": b'{"dataset": "/etc/passwd"}'}, "no data set"),
-        ({"setup__json": b"{" * 50_000}, "JSON"),
+        ({"recipe__json": b'{"dataset": "/etc/passwd"}'}, "no data set"),
+        ({"recipe__json": b"{" * 50_000}, "JSON"),
+        ({"pair__json": b"[1" + b"0" * 400 + b"]"}, "version"),
+        ({"recipe__json": b'{"method_options": {"max_iter": 1' + b"0" * 400 + b"}}"}, "max_iter is 1000"),
+        ({"recipe__json": b'{"model": "' + b"x" * 90_000 + b'"}'}, "no model"),
         ({"evil__sh": b"rm"}, "which we do not know"),
         ({"../../left__csv": b"x,y\n"}, "which we do not know"),
         ({"pair__json": b" " * 200_000}, "too large"),
@@ -216,8 +256,15 @@ def told(data: bytes, **changes) -> bytes:
     ],
 )
 def test_what_is_wrong_with_a_zip_is_said(pair, changes, sentence):
-    with pytest.raises(PairFileError, match=sentence):
+    with pytest.raises(PairFileError, match=sentence) as caught:
         open_pair(rezipped(save_pair(pair), **changes), "their.zip")
+    assert len(str(caught.value)) <= 500
+
+
+def test_a_zip_of_very_many_files_is_not_even_listed(pair, monkeypatch):
+    monkeypatch.setattr(zipfile, "ZipFile", None)  # its directory alone would take a minute
+    with pytest.raises(PairFileError, match="more than 100 files"):
+        open_pair(b"PK\x03\x04" + b"PK\x01\x02".ljust(47, b"\0") * 100_000, "many.zip")
 
 
 def test_manifests_that_lie_are_refused(pair):
@@ -225,6 +272,7 @@ def test_manifests_that_lie_are_refused(pair):
     for side in (
         {"scale": 0.5, "original_size": [8000, 6000]},
         {"scale": -1, "original_size": [80, 60]},
+        {"scale": 0.5, "original_size": [10**400, 60]},
         {"scale": "0.5", "original_size": [80, 60]},
         {"scale": 0.5},
         [],
@@ -233,6 +281,9 @@ def test_manifests_that_lie_are_refused(pair):
             open_pair(rezipped(data, pair__json=told(data, left=side)))
     with pytest.raises(PairFileError, match="name"):
         open_pair(rezipped(data, pair__json=told(data, name=["x"])))
+    for wrong in ({"homography": [[1, 2], [3]]}, {"homography": "x"}, {"homography": [[0] * 3] * 3}, {"tolerance": -1}):
+        with pytest.raises(PairFileError, match=r"not a saved pair|tolerance"):
+            open_pair(rezipped(data, pair__json=told(data, **wrong)))
     assert "\n" not in open_pair(rezipped(data, pair__json=told(data, name="a\nb"))).pair.name
 
 
@@ -277,5 +328,5 @@ SMALL = save_pair(
         np.array([0, -1]),
         "small",
     ),
-    Setup(OWN),
+    Recipe(OWN),
 )

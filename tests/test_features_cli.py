@@ -1,8 +1,10 @@
 """The command line: what it prints and writes, and that every mistake is a sentence with exit code 2."""
 
+import ast
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +14,13 @@ import pytest
 from PIL import Image as Pillow
 
 from adgm import METHODS
-from features import listing
 from features.__main__ import main
+from features.cli import listing
 from features.datasets import DATASETS, download, sequences
 from features.exports import open_pair, save_pair
 from features.models import MODELS
-from features.pointfiles import write_points
-from features.setup import Setup
+from features.point_files import write_points
+from features.recipe import Recipe
 
 ROOT = Path(__file__).parent.parent
 SMALL = ["--dataset", "random", "--set", "inliers=8", "--set", "outliers=2", "--set", "noise=1"]
@@ -32,7 +34,7 @@ def photos(tmp_path_factory) -> Path:
     for side, view in (("left", pair.left), ("right", pair.right)):
         Pillow.fromarray(view.image.rgb).save(folder / f"{side}.png")
         bare = type(view.points)(view.points.xy)
-        (folder / f"{side}.csv").write_bytes(write_points(bare, "csv"))
+        (folder / f"{side}.csv").write_bytes(write_points(bare))
     lines = [f"{i},{j}" for i, j in enumerate(pair.truth) if j >= 0]
     (folder / "truth.csv").write_text("\n".join(["left,right", *lines]))
     return folder
@@ -59,23 +61,32 @@ def test_match_ones_own_points_with_truth(photos, capsys):
 
 
 def test_match_a_data_set_writes_everything(tmp_path, capsys):
-    words = ["match", *SMALL, "--model", "B", "--param", "sigma2=900", "--option", "rho0=0.1", "--format", "svg"]
+    words = ["match", *SMALL, "--model", "B", "--param", "sigma2=900", "--method", "adgm1"]
+    words += ["--option", "rho0=0.1", "--format", "svg"]
     assert main([*words, "--graph", "delaunay", "--all", "-o", str(tmp_path)]) == 0
     assert "8 of 8 (100.0%)" in capsys.readouterr().out
     expected = {"matches.svg", "curves.svg", "assignment.svg", "matches.csv", "matches.json", "history.csv", "run.py"}
-    expected |= {"left_points.csv", "right_points.csv", "result.npz", "pair.zip", "setup.json", "run.sh"}
+    expected |= {"left_points.csv", "right_points.csv", "result.npz", "pair.zip", "recipe.json", "run.sh"}
     assert {path.name for path in tmp_path.iterdir()} == expected
-    setup = Setup.from_json((tmp_path / "setup.json").read_text())
-    assert setup == Setup(
+    setup = Recipe.from_json((tmp_path / "recipe.json").read_text())
+    assert setup == Recipe(
         "random", {"inliers": 8, "outliers": 2, "noise": 1.0}, "B", {"sigma2": 900.0}, "adgm1", {"rho0": 0.1}
     )
     with np.load(tmp_path / "result.npz", allow_pickle=False) as file:
         assert file["pairs"].tolist() == setup.run().pairs.tolist()
-    assert open_pair((tmp_path / "pair.zip").read_bytes()).setup == setup
+    assert open_pair((tmp_path / "pair.zip").read_bytes()).recipe == setup
+
+
+def test_points_of_a_data_set_can_be_detected_anew(capsys, tmp_path):
+    words = ["match", "--dataset", "turntable", "--set", "left=40", "--set", "right=44", "--detector", "sift"]
+    assert main([*words, "--points", "10,12", "--model", "C", "-o", str(tmp_path)]) == 0
+    assert "10 left points, 12 right points" in capsys.readouterr().out
+    content = json.loads((tmp_path / "matches.json").read_text())
+    assert Recipe.from_dict(content).counts == {"left": 10, "right": 12}
 
 
 def test_a_saved_pair_brings_its_model_and_method(tmp_path, capsys):
-    setup = Setup("random", {"inliers": 8}, "B", {}, "adgm2", {"rho0": 0.1})
+    setup = Recipe("random", {"inliers": 8}, "B", {}, "adgm2", {"rho0": 0.1})
     (tmp_path / "p.zip").write_bytes(save_pair(setup.pair(), setup))
     assert main(["match", "--pair", str(tmp_path / "p.zip")]) == 0
     assert "Pairwise B, ADGM2" in capsys.readouterr().out
@@ -211,8 +222,8 @@ def test_compare_prints_a_table_and_writes_all_of_it(tmp_path, capsys):
     assert not rows[2]["score"] and "takes orders 3 to 4" in rows[2]["status"]
     content = json.loads((tmp_path / "matchings.json").read_text())
     first, _, refused = content["methods"]
-    assert first["setup"]["method_options"] == {"rho0": 0.1}
-    assert first["pairs"] == Setup.from_dict(first["setup"]).run().pairs.tolist()
+    assert first["recipe"]["method_options"] == {"rho0": 0.1}
+    assert first["pairs"] == Recipe.from_dict(first["recipe"]).run().pairs.tolist()
     assert refused["pairs"] is None and "order" in refused["refused"]
     assert float(rows[0]["score"]) == first["metrics"]["score"]
     assert (tmp_path / "table.md").read_text().startswith("| method |")
@@ -231,10 +242,24 @@ def test_compare_takes_every_method_that_fits(capsys):
     words = ["--dataset", "random", "--set", "inliers=6", "--set", "outliers=1", "--model", "B"]
     assert main(["compare", *words, "--time-limit", "5"]) == 0
     said = capsys.readouterr()
-    problem = Setup("random", {"inliers": 6, "outliers": 1}, "B").problem()
+    problem = Recipe("random", {"inliers": 6, "outliers": 1}, "B").problem()
     for entry in METHODS.values():
         refusal = entry.refusal(problem)
         assert refusal in said.err if refusal else entry.label in said.out
+
+
+def test_every_command_that_a_message_names_exists():
+    """Walks all texts of the package, so that nobody is sent to a command that is not there."""
+    known = {"match", "compare", "solve", "convert", "datasets", "models", "methods"}
+    named = set()
+    for file in (ROOT / "features").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named |= set(re.findall(r"python -m features ([a-z]\w*)", node.value))
+    assert named <= known and named >= {"datasets", "models", "methods"}
+    for command in known:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
 
 
 def test_it_runs_as_a_module(tmp_path):

@@ -13,12 +13,16 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from PIL import Image as Pillow
 
-from features import figures, stage
+from adgm import METHODS
 from features.datasets import DATASETS
 from features.images import Image
 from features.keypoints import Keypoints
+from features.metrics import kinds_of
 from features.pairs import Pair, View
-from features.stage import KINDS, Stage, kinds_of
+from features.plots import figures, pair
+from features.plots.pair import Stage
+from features.plots.theme import COLOURS, KINDS, method_look
+from features.ransac import CLASSICS
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SHAPES = [(0, 0), (1, 1), (1, 3), (2, 1), (5, 7)]
@@ -74,6 +78,20 @@ def test_every_kind_is_drawn_and_explained_by_colour_and_line(turntable, found):
     assert len({str(kind.dashes) for kind in KINDS.values()}) == len({kind.colour for kind in KINDS.values()}) == 4
 
 
+def test_a_map_is_enough_to_tell_right_from_wrong(turntable, found):
+    close = replace(turntable, truth=None, homography=np.eye(3), tolerance=30.0)
+    figure = figures.matches(close, found)
+    assert lines_of(figure, KINDS["correct"].colour) == close.correct(found).sum()
+
+
+def test_every_method_has_a_look_of_its_own():
+    looks = [method_look(key) for key in [*METHODS, *CLASSICS]]
+    assert len({(look.colour, look.stroke) for look in looks}) == len(looks)
+    assert len(set(COLOURS)) == len(COLOURS) >= 10
+    with pytest.raises(ValueError, match="nobody"):
+        method_look("nobody")
+
+
 @pytest.mark.parametrize("size", [(200, 200), (60, 240), (300, 60)])
 def test_nothing_runs_over_the_edge(size):
     """Every kind of match, every entry of the legend, whatever the shape of the images."""
@@ -98,7 +116,7 @@ def test_a_line_ends_at_its_two_points(turntable, found):
         # both images of this set have the same size: no scaling, the right one is moved by its width and the gap
         np.testing.assert_allclose(start, turntable.left.points.xy[i] + 0.5)
         width = turntable.left.image.size[0]
-        np.testing.assert_allclose(end, turntable.right.points.xy[j] + 0.5 + [width * (1 + stage.GAP), 0])
+        np.testing.assert_allclose(end, turntable.right.points.xy[j] + 0.5 + [width * (1 + pair.GAP), 0])
 
 
 def test_without_truth_lines_are_coloured_by_strength(turntable, found):
@@ -204,7 +222,7 @@ def test_grid_has_a_cell_for_the_pair_and_each_method_and_says_who_is_best(turnt
 
 
 def test_pyplot_is_never_imported():
-    folder = Path(figures.__file__).parent
+    folder = Path(figures.__file__).parents[1]
     for file in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image as Pillow
 
 from features import images
-from features.images import Image, ImageError, decode, from_array
+from features.images import MAX_LENGTH, Image, ImageError, decode, from_array
 
 RNG = np.random.default_rng(0)
 PICTURE = RNG.integers(0, 256, (40, 60, 3), dtype=np.uint8)
@@ -253,3 +253,10 @@ print(peak() - before)
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(ran.stdout) < 50_000  # kilobytes
+
+
+def test_a_hair_thin_giant_is_refused_from_its_header_alone():
+    """One row of 40 million pixels is within the limit of pixels, but unpacking it costs a gigabyte."""
+    thin = encoded(Pillow.new("L", (MAX_LENGTH + 1, 1)))
+    with pytest.raises(ImageError, match=r"50001 × 1 pixels; at most 50,000 along a side"):
+        decode(thin)

@@ -1,5 +1,7 @@
 """Keypoints are records that cannot go wrong later; detectors give strong points, well apart, always the same."""
 
+import math
+
 import cv2
 import numpy as np
 import pytest
@@ -8,8 +10,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 
+from features import rootsift
 from features.images import decode, from_array
-from features.keypoints import CLOSEST, DETECTORS, MARGIN, Keypoints, detect, spread, summary
+from features.keypoints import (
+    CELLS,
+    CLOSEST,
+    DETECTORS,
+    FULL,
+    MARGIN,
+    Keypoints,
+    detect,
+    spread,
+    strongest,
+    summary,
+)
 
 INSTALLED = [name for name in DETECTORS if name != "akaze" or hasattr(cv2, "AKAZE_create")]
 
@@ -44,12 +58,55 @@ def test_detection_is_deterministic(name, photo):
 
 
 @pytest.mark.parametrize("name", INSTALLED)
-def test_points_are_spread_not_clustered(name, photo):
-    points = detect(photo, name, 40)
+def test_points_are_spread_not_clustered_where_that_is_asked_for(name, photo):
+    points = detect(photo, name, 40, even=True)
     even = np.sqrt(np.prod(photo.size) / 40)  # the spacing of a square grid of 40 points
     assert pdist(points.xy).min() > 0.5 * even
     cells = {tuple(cell) for cell in (points.xy // (np.array(photo.size) / 3)).astype(int)}
     assert len(cells) == 9  # every ninth of the image has some
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(st.integers(0, 400), st.integers(1, 200), st.integers(0, 10_000))
+def test_the_strongest_come_first_and_no_cell_takes_more_than_its_share(n, count, seed):
+    xy = np.random.default_rng(seed).beta(0.5, 2, (n, 2)) * [480, 360]
+    kept = strongest(Keypoints(xy), count, (480, 360))
+    assert len(kept) == min(n, count) and (np.diff(kept) > 0).all()
+    share = math.ceil(FULL * count / CELLS**2)
+    cells = (xy / [480, 360] * CELLS).astype(int) @ [CELLS, 1]
+    crowd = np.bincount(cells[kept], minlength=CELLS**2)
+    if np.minimum(np.bincount(cells, minlength=1), share).sum() >= count:
+        assert crowd.max(initial=0) <= share
+        before = np.setdiff1d(np.arange(kept.max(initial=0)), kept)  # passed over, though stronger
+        assert (crowd[cells[before]] == share).all()
+
+
+def test_sift_points_bring_their_looks_which_can_be_taken_again(photo):
+    points = detect(photo, "sift", 80)
+    assert_allclose(np.linalg.norm(points.looks, axis=1), 1, atol=1e-5)
+    again = rootsift.at(photo.grey, points.xy, points.size, points.angle)
+    # The size tells where on the pyramid a point was found; without small points the pyramid starts a level higher.
+    assert np.linalg.norm(again - points.looks, axis=1).max() < 0.15
+
+
+def test_the_strongest_points_are_found_again_where_the_image_is_turned_and_zoomed(photo):
+    """Far more often than points that are spread evenly, with the angle and the size that they must have."""
+    turn, zoom = 0.5, 1.3
+    matrix = cv2.getRotationMatrix2D((240, 180), -np.degrees(turn), zoom)
+    other = from_array(cv2.warpAffine(photo.grey, matrix, (480, 360)))
+    repeated = {}
+    for even in (False, True):
+        left, right = (detect(image, "sift", 150, even=even) for image in (photo, other))
+        place = left.xy @ matrix[:, :2].T + matrix[:, 2]
+        inside = ((place > 8) & (place < np.array([472, 352]))).all(axis=1)
+        gap = cdist(place, right.xy)
+        repeated[even] = (gap.min(axis=1)[inside] < 2).mean()
+        if not even:
+            near = np.flatnonzero(inside & (gap.min(axis=1) < 1))
+            frames = right.axes[gap[near].argmin(axis=1)] @ np.linalg.inv(left.axes[near])
+            assert np.median(np.hypot(frames[:, 0, 0], frames[:, 1, 0])) == pytest.approx(zoom, rel=0.1)
+            assert np.median(np.arctan2(frames[:, 1, 0], frames[:, 0, 0])) == pytest.approx(turn, abs=0.1)
+    assert repeated[False] > 1.3 * repeated[True]
 
 
 @pytest.mark.parametrize("name", INSTALLED)
@@ -150,6 +207,9 @@ def test_take_and_scaled_carry_everything():
     assert part.labels == ("c", "a")
     assert_array_equal(points.take([False, True, False]).xy, [[2, 3]])
     assert len(points.take([])) == 0
+    framed = Keypoints([[0, 1], [2, 3]], looks=np.eye(2), shape=[np.eye(2), 2 * np.eye(2)])
+    assert_array_equal(framed.take([1]).looks, [[0, 1]])
+    assert_array_equal(framed.scaled(3).take([1]).axes, [6 * np.eye(2)])
     twice = points.scaled(2)
     assert_array_equal(twice.xy, points.xy * 2)
     assert_array_equal(twice.size, points.size * 2)
@@ -170,6 +230,8 @@ def test_take_and_scaled_carry_everything():
         ({"xy": [[1, 2]], "strength": [np.nan]}, "strength"),
         ({"xy": [[1, 2]], "size": [-1]}, "negative"),
         ({"xy": [[1, 2]], "labels": ()}, "need 1 labels"),
+        ({"xy": [[1, 2]], "looks": [[0, 1], [1, 0]]}, "as many finite rows"),
+        ({"xy": [[1, 2]], "shape": [[[1, 0], [1, 0]]]}, "span an area"),
         ({"xy": [[1, 2]], "labels": ("two\nlines",)}, "printable"),
     ],
 )
@@ -188,6 +250,6 @@ def test_scaling_needs_a_positive_factor(factor):
 @pytest.mark.parametrize("name", INSTALLED)
 def test_detectors_cover_the_real_house(name, data_dir):
     image = decode((data_dir / "house" / "images" / "house.seq0.png").read_bytes())
-    points = detect(image, name, 30)
+    points = detect(image, name, 30, even=True)
     assert len(points) == 30
     assert pdist(points.xy).min() > 30

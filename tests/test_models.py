@@ -1,5 +1,6 @@
 """Models: their values at entries computed by hand, what they are blind to, and what they reach on the real data."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import cos, e, exp, pi, sin, sqrt
 
@@ -33,6 +34,11 @@ def random_pair(n1=7, n2=9, seed=0):
     left = rng.uniform(0, 100, (n1, 2))
     right = np.concatenate([left + rng.normal(0, 2, left.shape), rng.uniform(0, 100, (n2 - n1, 2))])
     return pair_of(left, right, np.arange(n1))
+
+
+def suited(key, pair):
+    """The pair as a model takes it: that of given costs needs a problem beside the points."""
+    return replace(pair, given=MODELS["B"].build(pair)) if MODELS[key].given else pair
 
 
 def energy(problem, *matches):
@@ -77,17 +83,19 @@ def test_the_smaller_side_is_matched_unless_points_may_stay_alone(key):
         (6, 6, (EXACTLY_ONE, EXACTLY_ONE)),
     ):
         pair = random_pair(min(n1, n2), max(n1, n2))
-        problem = MODELS[key].build(pair if n1 <= n2 else pair.swapped())
+        problem = MODELS[key].build(suited(key, pair if n1 <= n2 else Pair(pair.right, pair.left)))
         alone = (AT_MOST_ONE, AT_MOST_ONE)
         assert (problem.rows, problem.cols) == (alone if MODELS[key].optional else expected)
         assert problem.order == max(MODELS[key].orders) or key == "combined"
-    asked = MODELS[key].build(random_pair(5, 7), rows=AT_MOST_ONE, cols=ANY, candidates=np.eye(5, 7, dtype=bool))
+    asked = MODELS[key].build(
+        suited(key, random_pair(5, 7)), rows=AT_MOST_ONE, cols=ANY, candidates=np.eye(5, 7, dtype=bool)
+    )
     assert (asked.rows, asked.cols, asked.n) == (AT_MOST_ONE, ANY, 5)
 
 
 @pytest.mark.parametrize("key", MODELS)
 def test_the_true_matching_scores_the_same_however_points_are_shuffled(key):
-    pair = random_pair()
+    pair = suited(key, random_pair())
     shuffled = pair.shuffled(seed=3)
     assert not np.array_equal(pair.truth, shuffled.truth)
     energies = [MODELS[key].build(p).energy(assignment(p.truth, p.shape)) for p in (pair, shuffled)]
@@ -97,7 +105,7 @@ def test_the_true_matching_scores_the_same_however_points_are_shuffled(key):
 @pytest.mark.parametrize("dataset", BUILT_IN)
 @pytest.mark.parametrize("key", MODELS)
 def test_every_model_builds_and_solves_every_built_in_data_set(key, dataset):
-    pair = DATASETS[dataset].load(images=False).limited(12, 14)
+    pair = suited(key, DATASETS[dataset].load(images=False).limited(12, 14))
     result = solve(MODELS[key].build(pair), ADGM(max_iter=2000))
     assert result.matching.shape == (pair.shape[0],)
     assert np.isfinite(result.energy)
@@ -109,7 +117,7 @@ def test_every_model_builds_and_solves_every_built_in_data_set(key, dataset):
 @pytest.mark.parametrize("shape", ["twins", "a line"])
 def test_degenerate_points_still_build(key, shape):
     left = np.array([[0, 0], [0, 0], [5, 0], [9, 4], [2, 7.0]]) if shape == "twins" else np.outer(range(5), [1.0, 2.0])
-    problem = MODELS[key].build(pair_of(left, left[::-1]))
+    problem = MODELS[key].build(suited(key, pair_of(left, left[::-1])))
     assert np.isfinite(solve(problem, ADGM(max_iter=200)).energy)
 
 
@@ -122,8 +130,9 @@ def test_errors_name_the_model_and_the_value():
         (lambda: MODELS["third"].build(pair.limited(2, 5)), "2 left and 5 right points; a model of order 3"),
         (lambda: MODELS["affine"].build(pair.limited(5, 3)), "a model of order 4 needs 4"),
         (lambda: MODELS["third"].build(random_pair(25, 60), sampling="all"), "full tensor"),
-        (lambda: MODELS["B"].build(pair_of(np.empty((0, 2)), [[1, 2]])), "0 left and 1 right points"),
+        (lambda: MODELS["B"].build(pair_of(np.empty((0, 2)), [[1, 2]])), "The left side of pair has no point"),
         (lambda: MODELS["combined"].build(pair, descriptor="sift"), "without an image"),
+        (lambda: MODELS["given"].build(pair), "pair comes without costs of its own; open a problem file"),
     ):
         with pytest.raises(ValueError, match=words):
             build()

@@ -1,4 +1,4 @@
-"""ADGM+: deterministic however many threads, anytime, never worse than its own lanes."""
+"""ADGM+: deterministic however many threads, anytime, never worse than its own members."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, solve
-from adgm.portfolio import Portfolio, lane, split
+from adgm.portfolio import Portfolio, member, split
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
@@ -15,7 +15,7 @@ SHORT = {"most_lanes": 8, "kicks": 1, "scouts": 1, "rounds": 2, "effort": 0, "ma
 
 
 def signature(result):
-    lanes = [(each.best_energy, each.ended, each.residuals.tolist()) for each in result.state.lanes]
+    lanes = [(each.best_energy, each.ended, each.residuals.tolist()) for each in result.state.members]
     return result.energy, result.assignment.tolist(), result.iterations, result.state.agreeing, lanes
 
 
@@ -66,13 +66,13 @@ def test_at_any_moment_it_has_the_best_matching_so_far():
     problem = mixed((5, 6), order=3, seed=2)
     energies = []
     for state in iterate(Portfolio(agree=9, **SHORT), problem, every=13):
-        assert len(state.live) <= len(state.lanes) <= SHORT["most_lanes"]
+        assert len(state.live) <= len(state.members) <= SHORT["most_lanes"]
         if state.best is not None:
-            assert state.best_energy == min(each.best_energy for each in state.lanes)
+            assert state.best_energy == min(each.best_energy for each in state.members)
             np.testing.assert_allclose(problem.energy(state.best), state.best_energy)
             energies.append(state.best_energy)
     assert (np.diff(energies) <= 0).all()
-    assert state.finished and all(each.ended for each in state.lanes)
+    assert state.finished and all(each.ended for each in state.members)
 
 
 def test_what_follows_a_wave_comes_in_pieces_without_iterations():
@@ -83,12 +83,12 @@ def test_what_follows_a_wave_comes_in_pieces_without_iterations():
     assert all(b.iteration == a.iteration and not b.trace and b.piece == a.piece + 1 for a, b in closing)
 
 
-def test_it_tells_how_many_lanes_agree_and_stops_when_enough_do():
+def test_it_tells_how_many_members_agree_and_stops_when_enough_do():
     problem, truth = planted(order=2, rows=EXACTLY_ONE)
     result = solve(problem, METHODS["adgm+"].make())
     np.testing.assert_array_equal(result.matching, truth)
     assert result.status == "converged" and result.state.agreeing >= 3 and result.state.proved
-    leader = result.state.lanes[result.state.leader]
+    leader = result.state.members[result.state.leader]
     np.testing.assert_array_equal(leader.best, result.assignment)
 
 
@@ -130,8 +130,8 @@ def test_sorted_copies_have_the_same_energy_and_one_entry_per_hyperedge(numberin
 
 
 @pytest.mark.parametrize("order", [2, 3])
-def test_lanes_differ_and_say_how(order):
-    lanes = [lane(number, order, seed=0) for number in range(12)]
+def test_members_differ_and_say_how(order):
+    lanes = [member(number, order, seed=0) for number in range(12)]
     assert len(set(lanes)) == 12
     assert len({str(each) for each in lanes[:6]}) == 6
 

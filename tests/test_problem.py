@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adgm import ANY, EXACTLY_ONE, Dense, Formula, Problem, Sparse
-from oracles import contraction, energy, tensors
+from adgm import ANY, EXACTLY_ONE, Dense, Formula, Problem, Sparse, _tables, solve
+from oracles import brute_force, contraction, energy, tensors
 from problems import distances, mixed, random_sparse, squared_difference
 
 SIDES = np.random.default_rng(1).normal(size=(3, 3, 1)), np.random.default_rng(2).normal(size=(4, 4, 1))
@@ -36,6 +36,94 @@ def test_sparse_contractions_are_einsum(order, symmetric, rows, seed):
     blocks = blocks_for(problem, seed)
     for slot in range(len(blocks)):
         assert_allclose(problem.contract(blocks, slot), contraction(problem, blocks, slot), atol=1e-10)
+
+
+EDGES = {
+    "left": {"left_edges": [[0, 1], [3, 1]]},
+    "right": {"right_edges": [[2, 0], [4, 3], [1, 2]]},
+    "either": {"left_edges": [[0, 1], [3, 1]], "right_edges": [[2, 0], [4, 3], [1, 2]]},
+    "both": {"left_edges": [[0, 1], [3, 1]], "right_edges": [[2, 0], [4, 3], [1, 2]], "where": "both"},
+    "nowhere": {"left_edges": np.empty((0, 2), int)},
+}
+STORES = {"matrix": (0.0, 1 << 30), "tree": (1.0, 1 << 30), "columns": (0.0, 160)}
+
+
+def on_edges(where: str, symmetric: bool, *, functions: bool = False, **options) -> Problem:
+    rng = np.random.default_rng(3)
+    left, right = rng.random((4, 4, 2)), rng.random((5, 5, 2))
+    if symmetric:
+        left, right = left + left.swapaxes(0, 1), right + right.swapaxes(0, 1)
+    sides = (lambda i, j: left[i, j], lambda i, j: right[i, j]) if functions else (left, right)
+    cost = Formula(*sides, lambda a, b: np.cos(a[..., 0] + b[..., 1]) - a[..., 1], symmetric, **EDGES[where])
+    return Problem((4, 5), [Dense(rng.normal(size=(4, 5))), cost], **options)
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["all", "candidates"])
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+@pytest.mark.parametrize("where", EDGES)
+def test_a_formula_on_edges_counts_there_and_nowhere_else(where, symmetric, store, masked, monkeypatch):
+    share, memory = STORES[store]
+    monkeypatch.setattr(_tables, "DENSE_SHARE", share)
+    mask = np.random.default_rng(5).random((4, 5)) < 0.7 if masked else np.ones((4, 5), bool)
+    problem = on_edges(where, symmetric, memory=memory, candidates=mask if masked else None)
+    if where != "nowhere":
+        assert bool(problem.runtime.columns) == (store != "tree")
+    for slot, zeros in ((0, 0.0), (1, 0.0), (0, 0.7), (1, 0.7)):
+        blocks = [b * mask.reshape(-1) for b in blocks_for(problem, slot, zeros)]
+        expected = contraction(problem, blocks, slot)[mask.reshape(-1)]
+        assert_allclose(problem.contract(blocks, slot), expected, atol=1e-12)
+    x = (np.random.default_rng(6).random(20) < 0.5) & mask.reshape(-1)
+    assert_allclose(problem.energy(x), energy(problem, x), atol=1e-12)
+    assert_allclose(problem.paid(problem.vector(x) > 0), energy(problem, x), atol=1e-12)
+    entries = problem.potentials[1].entries(problem.layout)
+    assert_allclose(np.abs(entries.costs).sum(), np.abs(tensors(problem)[2][np.ix_(*[mask.reshape(-1)] * 2)]).sum())
+
+
+@pytest.mark.parametrize("method", ["adgm1", "adgm", "adgm+", "rrwm", "ipfp", "sm", "mpm", "dd"])
+@pytest.mark.parametrize("where", ["either", "both"])
+def test_every_store_of_a_formula_on_edges_gives_the_same_matching(where, method, monkeypatch):
+    found = []
+    for share, memory in STORES.values():
+        monkeypatch.setattr(_tables, "DENSE_SHARE", share)
+        problem = on_edges(where, True, rows=EXACTLY_ONE, memory=max(memory, 1 << 16))
+        found.append(solve(problem, method).energy)
+    found.append(solve(problem.transposed(), method).energy)
+    if method in ("dd", "adgm+"):
+        assert_allclose(found[0], brute_force(problem)[0])
+    assert_allclose(found, found[0], atol=1e-9)
+
+
+def test_attributes_may_be_functions():
+    one, other = (on_edges("either", True, functions=functions) for functions in (False, True))
+    blocks = blocks_for(one, 0)
+    assert_allclose(one.contract(blocks, 0), other.contract(blocks, 0), atol=1e-12)
+    with pytest.raises(ValueError, match="declared symmetric"):
+        Problem((4, 5), [Formula(lambda i, j: (i - j)[..., None], np.ones((5, 5)), lambda a, b: (a * b)[..., 0])])
+
+
+def test_what_does_not_count_is_never_evaluated():
+    """The photographs' case: many nodes, few candidates, few edges; work and memory follow the pairs that count."""
+    n, rng = 2000, np.random.default_rng(0)
+    mask = np.zeros((n, n), bool)
+    mask[np.arange(n)[:, None], rng.integers(n, size=(n, 10))] = True
+    edges = np.stack([np.repeat(np.arange(n), 4), rng.integers(n, size=4 * n)], axis=1)
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    seen = []
+
+    def cost(a, b):
+        seen.append(a.shape[0])
+        return -np.exp(-np.abs(a - b)[..., 0])
+
+    place = rng.random(n)
+    sides = [lambda i, j: np.abs(place[i] - place[j])[..., None]] * 2
+    unary = Sparse(np.flatnonzero(mask)[:, None], rng.random(mask.sum()) - 1.0)
+    problem = Problem((n, n), [unary, Formula(*sides, cost, left_edges=edges)], candidates=mask)
+    result = solve(problem, "adgm1", every=5, watch=lambda state: state.iteration >= 20)
+    assert sum(seen) < 1.1 * 2 * len(edges) * 100 + 1000
+    assert problem.runtime.nbytes < 40e6
+    assert_allclose(result.energy, problem.paid(result.assignment))
+    assert np.bincount(result.pairs[:, 0]).max() == np.bincount(result.pairs[:, 1]).max() == 1
 
 
 def test_dense_sparse_and_formula_agree():
@@ -117,6 +205,23 @@ def test_transposed_problem_has_the_same_energies():
         assert_allclose(problem.transposed().energy(x.T), problem.energy(x))
 
 
+@pytest.mark.parametrize("edges", [None, np.array([[0, 1], [1, 2], [3, 2]])])
+def test_the_problem_of_some_nodes_costs_what_they_cost_in_the_whole(edges):
+    rng = np.random.default_rng(3)
+    left, right = rng.random((5, 1)), rng.random((4, 4, 1))
+    far = Formula(lambda i, j: left[i] - left[j], right, lambda a, b: (a * b)[..., 0], False, None, None, edges)
+    symmetric = Sparse(np.array([[0, 7, 19], [3, 4, 9], [1, 6, 13]]), rng.random(3), symmetric=True)
+    mask = rng.random((5, 4)) < 0.8
+    dense = [Dense(rng.random((5, 4))), Dense(rng.random((20, 20)))]
+    problem = Problem((5, 4), [*dense, far, symmetric], candidates=mask)
+    rows, cols = np.array([4, 0, 2]), np.array([3, 1, 0, 2])
+    some = problem.take(rows, cols)
+    for _ in range(5):
+        x, whole = rng.random((3, 4)) * mask[np.ix_(rows, cols)], np.zeros((5, 4))
+        whole[np.ix_(rows, cols)] = x
+        assert_allclose(some.energy(x), problem.energy(whole))
+
+
 GOOD = Dense(np.zeros((2, 3)))
 BAD_PROBLEMS = {
     "no potential": (lambda: Problem((2, 3), []), ValueError, "potentials is empty"),
@@ -174,7 +279,7 @@ BAD_PROBLEMS = {
     "formula nodes": (
         lambda: Problem((3, 3), [Formula(np.ones((2, 2)), np.ones((3, 3)), squared_difference)]),
         ValueError,
-        "describes 2 and 3 nodes",
+        "Formula left describes 2 nodes, but shape is",
     ),
     "mask shape": (
         lambda: Problem((2, 3), [GOOD], candidates=np.ones((3, 2), bool)),

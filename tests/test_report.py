@@ -8,30 +8,39 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from experiments import engine, report, store, summary
+from experiments import report, results, runner, store, summary
 from experiments.__main__ import main
-from experiments.declared import Experiment, Panel
+from experiments.spec import Experiment, Panel
 from experiments.store import Content
 
 EXPERIMENT = Experiment(
     "tiny",
     "Tiny <script>alert(1)</script> & co",
     (
-        Panel("noise", "random", "B", "drawn", "dataset.noise", (0.0, 20.0, 40.0), "Deformation σ (px)", count=3,
-              dataset_params={"inliers": 6, "outliers": 2}),
+        Panel(
+            "noise",
+            "random",
+            "B",
+            "drawn",
+            "dataset.noise",
+            (0.0, 20.0, 40.0),
+            "Deformation σ (px)",
+            count=3,
+            dataset_params={"inliers": 6, "outliers": 2},
+        ),
         Panel("start", "random", "C", "drawn", "method.seed", (0, 1), count=2, dataset_params={"inliers": 5}),
         Panel("single", "random", "A", "drawn", count=3, dataset_params={"inliers": 6, "outliers": 0}),
     ),
     ("adgm1", "adgm2", "dd"),
     measures=("ratio", "accuracy", "optimum"),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     file = tmp_path_factory.mktemp("report") / "tiny.jsonl"
     first = EXPERIMENT.panels[0], EXPERIMENT.panels[2]
-    engine.run(Experiment("tiny", EXPERIMENT.title, first, EXPERIMENT.methods, measures=EXPERIMENT.measures), file)
+    runner.run(Experiment("tiny", EXPERIMENT.title, first, EXPERIMENT.methods, measures=EXPERIMENT.measures), file)
     return file
 
 
@@ -64,10 +73,9 @@ def test_objectives_are_similarities_for_b_and_their_ratio_is_to_the_truth(rows)
 
 def test_the_objective_of_a_cost_is_the_papers_largest_minus_cost():
     from adgm import solve
-    from experiments.work import objectives
     from features.datasets import DATASETS
+    from features.metrics import measure, objectives
     from features.models import MODELS
-    from features.score import measure
 
     pair = DATASETS["random"].load(images=False, inliers=5, outliers=2, noise=9.0, seed=1)
     problem = MODELS["C"].build(pair)
@@ -79,10 +87,10 @@ def test_the_objective_of_a_cost_is_the_papers_largest_minus_cost():
     affinity = np.where(compatible, columns.max() - columns, 0.0)
     x = result.assignment.astype(float)
     found = objectives(problem, measure(pair, problem, result.assignment, "cost"))
-    assert found["objective"] == pytest.approx(x @ affinity @ x)
+    assert found[0] == pytest.approx(x @ affinity @ x)
     truth = np.zeros((n1, n2))
     truth[np.arange(n1), pair.truth] = 1
-    assert found["truth_objective"] == pytest.approx(truth.ravel() @ affinity @ truth.ravel())
+    assert found[1] == pytest.approx(truth.ravel() @ affinity @ truth.ravel())
 
 
 def test_the_optimum_is_decided_by_proofs_then_by_bounds_then_by_better_matchings(rows):
@@ -135,9 +143,9 @@ def test_tables_say_the_same_in_every_format(content, rows):
     experiment = summary.declared(content)
     for table in report.tables(experiment, rows):
         width = len(table.header)
-        markdown = [line for line in report.markdown(table).splitlines() if line.startswith("|")]
+        markdown = [line for line in table.markdown().splitlines() if line.startswith("|")]
         assert all(line.count(" | ") == width - 1 for line in (markdown[0], *markdown[2:]))
-        latex = report.latex(table)
+        latex = table.latex()
         assert latex.count(r" \\") == len(table.lines) + 1
         assert all(line.count(" & ") == width - 1 for line in latex.splitlines() if line.endswith(r"\\"))
         for line in table.lines:
@@ -154,8 +162,8 @@ def test_the_best_of_a_column_is_bold_and_lower_errors_are_better():
     panel = Panel("p", "random", "A", "drawn")
     means = {"error": {("p", None, "adgm1"): summary.Point(1.0, 0, 2), ("p", None, "dd"): summary.Point(3.0, 0, 2)}}
     table = report.table(panel, "p", {"Error (%)": ("error", None)}, ["adgm1", "dd"], means)
-    assert table.best == {(0, 1)}
-    assert "**1.00**" in report.markdown(table) and r"\textbf{1.00}" in report.latex(table)
+    assert table.bold == {(0, 1)}
+    assert "**1.00**" in table.markdown() and r"\textbf{1.00}" in table.latex()
 
 
 def test_figures_have_a_column_per_panel_and_a_row_per_measure(content, rows):
@@ -221,3 +229,13 @@ def test_list_and_example_and_estimate(tmp_path, capsys, monkeypatch):
     assert "[[panel]]" in capsys.readouterr().out
     assert main(["run", "synthetic", "--sample", "1", "--estimate"]) == 0
     assert re.match(r"[\d,]+ units, [\d,]+ of them still to run: about \d+", capsys.readouterr().out)
+
+
+def test_the_shipped_results_are_told_as_their_rows_have_them(tmp_path):
+    written = results.write(tmp_path).read_text(encoding="utf-8")
+    shipped = (store.SHIPPED / "README.md").read_text(encoding="utf-8")
+    assert written == shipped, "python -m experiments results writes another file"
+    assert {path.name for path in store.SHIPPED.glob("*.png")} == set(re.findall(r"!\[[^]]*\]\(([^)]+)\)", shipped))
+    for path in store.SHIPPED.glob("*.jsonl.gz"):
+        assert path.name.removesuffix(".jsonl.gz") in shipped
+        assert store.read(path).dropped == 0

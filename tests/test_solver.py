@@ -2,7 +2,7 @@
 
 import pickle
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -10,7 +10,21 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from adgm import ADGM, ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, iterate, solve
+from adgm import (
+    ADGM,
+    ANY,
+    AT_MOST_ONE,
+    EXACTLY_ONE,
+    METHODS,
+    Dense,
+    Formula,
+    Problem,
+    Sparse,
+    iterate,
+    reference,
+    solve,
+)
+from adgm.options import option, options
 from adgm.problem import CONSTRAINTS
 from oracles import allowed, augmented_lagrangian, brute_force, contraction, project_lines
 from problems import distances, mixed, planted, squared_difference
@@ -58,38 +72,46 @@ def test_one_step_minimises_the_augmented_lagrangian_block_by_block(coupling, or
         assert_allclose(stepped.duals[e], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("coupling", PARENTS)
+MASK = np.array([[1, 1, 0, 1], [0, 1, 1, 0], [1, 0, 1, 1]], bool)
+
+
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
-def test_iterates_are_those_of_the_printed_equations(coupling, order):
-    """Eqs. (v1-c1) … (v2-cd) and step 3, written out with dense tensors, for 60 iterations."""
-    problem = mixed((3, 4), order, seed=order)
-    n_blocks = max(2, order)
-    method = ADGM(coupling=coupling, rho0=3.0)
-    parents = [PARENTS[coupling](d) for d in range(1, n_blocks)]
-    state = method.init(problem)
-    x, y = list(state.blocks.copy()), state.duals.copy()
-    for _ in range(60):
-        old = [b.copy() for b in x]
-        for d in range(n_blocks):
-            total, ties = -contraction(problem, x, d) / problem.scale, 0
-            for e, parent in enumerate(parents):
-                if d in (parent, e + 1):
-                    other, sign = (e + 1, -1) if d == parent else (parent, 1)
-                    total, ties = total + state.rho * x[other] + sign * y[e], ties + 1
-            constraint, axis = block_rule(problem, d)
-            x[d] = project_lines((total / (state.rho * ties)).reshape(3, 4), constraint, axis).reshape(-1)
-        gaps = [x[p] - x[e + 1] for e, p in enumerate(parents)]
-        y += state.rho * np.array(gaps)
-        state = method.step(problem, state)
-        assert_allclose(state.blocks, x, atol=1e-9)
-        assert_allclose(state.gap, sum(g @ g for g in gaps), atol=1e-9)
-        weights = np.bincount([*parents, *range(1, n_blocks)])
-        changes = [w * ((a - b) ** 2).sum() for w, a, b in zip(weights, x, old, strict=True)]
-        assert_allclose(state.change, sum(changes), atol=1e-9)
-        assert_allclose(state.energy, sum(problem.energies(x)), atol=1e-9)
-        if state.converged:
-            break
-    assert_allclose(state.duals, y, atol=1e-8)
+@pytest.mark.parametrize("mask", [None, MASK], ids=["all", "candidates"])
+@pytest.mark.parametrize("coupling", PARENTS)
+def test_iterates_are_those_of_the_reference(coupling, mask, order):
+    """Every block, dual and number of `adgm.reference`, for 60 iterations, all constraints and both schedules."""
+    for (rows, cols), balance in product(FEASIBLE, (1.0, 1.05)):
+        problem = mixed((3, 4), order, seed=order, rows=rows, cols=cols, candidates=mask)
+        method = ADGM(coupling=coupling, rho0=3.0, warmup=10, patience=5, balance=balance)
+        state = expected = method.init(problem)
+        for _ in range(60):
+            state, expected = method.step(problem, state), reference.step(problem, method, expected)
+            assert_allclose(state.blocks, expected.blocks, atol=1e-8)
+            assert_allclose(state.duals, expected.duals, atol=1e-7)
+            numbers = ["gap", "change", "rho", "best_residual", "at_rho", "stalled", "increases", "iteration"]
+            assert_allclose([getattr(state, n) for n in numbers], [getattr(expected, n) for n in numbers], atol=1e-8)
+            assert_allclose(state.energy, sum(problem.energies(expected.blocks)), atol=1e-8)
+            assert state.converged == expected.converged
+            if state.converged:
+                break
+
+
+def test_the_reference_sums_over_the_tensors_written_out():
+    problem = mixed((3, 4), 4, seed=3)
+    blocks = np.random.default_rng(0).random((4, problem.n))
+    for d in range(4):
+        assert_allclose(reference.contract(problem, blocks, d), contraction(problem, blocks, d), atol=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "cols"), FEASIBLE)
+def test_the_reference_projects_line_by_line(rows, cols):
+    problem = mixed((3, 4), 1, rows=rows, cols=cols)
+    points = np.random.default_rng(1).normal(size=problem.shape)
+    for each, block in product((problem, problem.transposed()), (0, 1)):
+        constraint, axis = block_rule(each, block)
+        at = points.reshape(each.shape)
+        found = each.matrix(reference.project(each, at.reshape(-1), block))
+        assert_allclose(found, project_lines(at, constraint, axis), atol=1e-12)
 
 
 def test_both_couplings_are_one_algorithm_for_pairwise_problems():
@@ -204,8 +226,9 @@ def test_stopping_and_continuing_is_running_through(order):
     assert_array_equal(rest.state.blocks, whole.state.blocks)
     assert_array_equal(rest.assignment, whole.assignment)
     assert rest.iterations == whole.iterations
-    assert_array_equal(np.r_[solve_until(problem, method, middle.iteration), rest.history["residual"]],
-                       whole.history["residual"])  # fmt: skip
+    assert_array_equal(
+        np.r_[solve_until(problem, method, middle.iteration), rest.history["residual"]], whole.history["residual"]
+    )
 
 
 def solve_until(problem: Problem, method: ADGM, iteration: int) -> np.ndarray:
@@ -307,14 +330,16 @@ def test_methods_say_what_they_do_not_take():
 BAD_OPTIONS = [
     ({"coupling": "ring"}, "coupling must be one of star, chain, got 'ring'"),
     ({"rho0": 0.0}, "rho0 must be a positive number"),
-    ({"rho0": "big"}, "rho0 must be a positive number"),
-    ({"growth": 0.5}, "growth must be a number from 1.0"),
+    ({"rho0": "big"}, "rho0 must be a positive number or one of paper, auto, got 'big'"),
+    ({"warmup": 1.5}, "warmup must be a whole number of at least 0, got 1.5"),
+    ({"polish": 1}, "polish must be True or False, got 1"),
+    ({"growth": 0.5}, "growth must be a number of at least 1, got 0.5"),
     ({"warmup": -1}, "warmup must be"),
     ({"patience": -1}, "patience must be"),
     ({"tol": -1e-3}, "tol must be"),
-    ({"improvement": 2.0}, "improvement must be a number from 0.0 to 1.0, got 2.0"),
+    ({"improvement": 2.0}, "improvement must be a number from 0 to 1, got 2.0"),
     ({"max_increases": -1}, "max_increases must be"),
-    ({"max_iter": 0}, "max_iter must be a number from 1"),
+    ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
     ({"start": "here"}, "start must be one of"),
     ({"rounding": "up"}, "rounding must be one of"),
 ]
@@ -324,6 +349,28 @@ BAD_OPTIONS = [
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         ADGM(**options)
+
+
+def test_an_option_is_one_field():
+    """A newcomer's errand: one field with its range and its words is checked, offered and explained."""
+
+    @dataclass(frozen=True)
+    class Damped(ADGM):
+        damping: float = option(0.5, "Damping", "How much of a step is taken.", low=0, high=1)
+
+    assert Damped(damping=0.25, rho0=2.0).damping == 0.25
+    with pytest.raises(ValueError, match="damping must be a number from 0 to 1, got 2"):
+        Damped(damping=2)
+    offered = options(Damped)["damping"]
+    assert (offered.label, offered.help, offered.number) == ("Damping", "How much of a step is taken.", float)
+    assert options(Damped)["rho0"].words == ("paper", "auto")
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_every_option_of_every_method_has_a_label_and_allows_its_default(key):
+    method = METHODS[key].make()
+    for name, declared in options(type(method)).items():
+        assert declared.label and declared.allows(getattr(method, name)), name
 
 
 def test_unknown_options_and_limits_are_refused():

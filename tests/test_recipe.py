@@ -6,6 +6,7 @@ import pickle
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,14 @@ from adgm import METHODS
 from features.datasets import DATASETS
 from features.exports import open_pair, save_pair
 from features.models import MODELS
-from features.setup import OWN, Setup, method_options, parse_assignments, parse_value, worded
+from features.parameters import worded
+from features.recipe import OWN, Recipe, method_options, parse_assignments, parse_value
 
 ROOT = Path(__file__).parent.parent
 
 RUNS = [
-    Setup("random", {"inliers": 8, "noise": 2.5, "seed": 3}, "B", {"sigma2": 900}, "adgm1", {"rho0": 0.05, "seed": 7}),
-    Setup(
+    Recipe("random", {"inliers": 8, "noise": 2.5, "seed": 3}, "B", {"sigma2": 900}, "adgm1", {"rho0": 0.05, "seed": 7}),
+    Recipe(
         "turntable",
         {"left": 40, "right": 48, "points": 12, "landmarks": "seen in both views"},
         "combined",
@@ -65,7 +67,7 @@ def test_python_and_command_line_give_the_same_matching(setup, tmp_path):
 
 def test_the_texts_of_a_pair_of_ones_own_read_its_zip(tmp_path):
     pair = DATASETS["turntable"].load(left=40, right=46, points=10)
-    setup = Setup(OWN, {}, "C", {"eta": 0.4}, "adgm1", {"rho0": 0.2})
+    setup = Recipe(OWN, {}, "C", {"eta": 0.4}, "adgm1", {"rho0": 0.2})
     expected = setup.run(setup.problem(pair)).pairs.tolist()
     (tmp_path / "my pair.zip").write_bytes(save_pair(pair, setup))
     assert pairs_of_python(setup.as_python("my pair.zip"), tmp_path) == expected
@@ -74,18 +76,18 @@ def test_the_texts_of_a_pair_of_ones_own_read_its_zip(tmp_path):
         setup.pair()
 
 
-@pytest.mark.parametrize("setup", [*RUNS, Setup()], ids=lambda setup: setup.model)
+@pytest.mark.parametrize("setup", [*RUNS, Recipe()], ids=lambda setup: setup.model)
 def test_json_and_pickle_bring_it_back(setup):
-    back = Setup.from_json(setup.to_json())
+    back = Recipe.from_json(setup.to_json())
     assert back == setup and hash(back) == hash(setup)
     assert pickle.loads(pickle.dumps(setup)) == setup
-    assert Setup.from_dict(setup.to_dict()) == setup
-    assert setup != Setup("random", {}, "A")
+    assert Recipe.from_dict(setup.to_dict()) == setup
+    assert setup != Recipe("random", {}, "A")
 
 
 def test_the_record_does_not_change_with_what_it_was_made_from():
     params = {"inliers": np.int64(8)}
-    setup = Setup("random", params)
+    setup = Recipe("random", params)
     params["inliers"] = 9
     setup.to_dict()["dataset_params"]["inliers"] = 10
     assert setup.dataset_params == {"inliers": 8} and type(setup.dataset_params["inliers"]) is int
@@ -107,24 +109,96 @@ def test_the_record_does_not_change_with_what_it_was_made_from():
         ({"model_params": {"rows": "two"}}, "rows is 'two'"),
         ({"model_params": {"zeta": 1}}, "no parameter 'zeta'"),
         ({"method_options": {"rho": 1}}, "no option 'rho'"),
-        ({"method_options": {"coupling": "chain"}}, "no option 'coupling'"),
-        ({"method_options": {"rho0": -1}}, "rho0"),
+        ({"method": "adgm1", "method_options": {"coupling": "chain"}}, "no option 'coupling'"),
+        ({"method": "adgm1", "method_options": {"rho0": -1}}, "rho0"),
         ({"method_options": {"growth": "fast"}}, "growth"),
         ({"method_options": {"rho0": float("nan")}}, "rho0 is nan"),
-        ({"dataset": "own", "dataset_params": {"left": 1}}, "no parameters"),
+        ({"dataset": "own", "dataset_params": {"left": 1}}, "own has no parameter 'left'"),
+        ({"points": "surf"}, "no detector 'surf'"),
+        ({"points": "sift", "point_params": {"left": 0}}, "Points, left is 0"),
+        ({"point_params": {"left": 30}}, "no parameter 'left'"),
+        ({"method": "adgm1", "method_options": {"rho0": 10**400}}, "rho0 is 1000.*expected a number below"),
+        ({"model_params": {"eta": 10**400}}, "eta is 1000"),
+        ({"dataset_params": {"left": -(10**400)}}, "left is -1000"),
         ({"colour": "red"}, "no entry 'colour'"),
         ([], "not list"),
     ],
 )
 def test_what_is_wrong_is_said(given, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        Setup.from_dict(given)
+    with pytest.raises(ValueError, match=sentence) as caught:
+        Recipe.from_dict(given)
+    assert len(str(caught.value)) <= 500
+
+
+@pytest.mark.parametrize("name", ["dataset", "points", "model", "method"])
+def test_no_sentence_quotes_a_whole_file(name):
+    long = "x" * 1_000_000
+    options = [{long: 1}, {"start": long}]
+    for wrong in ({name: long}, {long: 1}, {"model_params": {long: 1}}, *({"method_options": o} for o in options)):
+        with pytest.raises(ValueError, match=r"no|expected") as caught:
+            Recipe.from_dict(wrong)
+        assert len(str(caught.value)) <= 500
+
+
+EVERYTHING = Recipe(
+    "warp",
+    {"map": "affine", "strength": 0.25},
+    "combined",
+    {"rows": "at_most_one", "graph": "nearest", "w2": 1.5},
+    "adgm1",
+    {"rho0": 0.5, "start": "random", "seed": 3},
+    "orb",
+    {"left": 50, "right": 60},
+)
+
+
+@pytest.mark.parametrize("recipe", [*RUNS, EVERYTHING, Recipe(), Recipe(OWN)], ids=lambda recipe: recipe.dataset)
+def test_the_words_of_a_link_bring_it_back(recipe):
+    words = recipe.to_query()
+    assert all(isinstance(text, str) for text in words.values())
+    assert Recipe.from_query(words) == recipe
+    assert Recipe.from_query({**words, "run": "1", "page": "match"}) == recipe, "others' words are passed over"
+    assert Recipe.from_query({}) == Recipe()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"data": "hose"}, "no data set 'hose'"),
+        ({"points": "surf"}, "no detector 'surf'"),
+        ({"data": "turntable", "data.left": "9" * 400}, "left is 999"),
+        ({"model": "C", "model.eta": "9" * 400}, "eta is 999"),
+        ({"method": "adgm1", "method.rho0": "9" * 400}, "rho0 is 999"),
+        ({"method.max_iter": "9" * 5000}, "max_iter is inf"),
+        ({"points": "sift", "points.left": "many"}, "Points, left is 'many'"),
+        ({"model.a b": "1"}, "not of the form"),
+    ],
+)
+def test_a_link_that_makes_no_sense_is_told_in_a_sentence(words, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        Recipe.from_query(words)
+    assert len(str(caught.value)) <= 500
+
+
+def test_detected_points_are_part_of_the_record():
+    recipe = Recipe("turntable", {"left": 40, "right": 44}, points="sift", point_params={"left": 12, "right": 14})
+    pair = recipe.pair()
+    assert pair.shape == (12, 14) and pair.truth is None
+    assert ".detected(\"sift\", {'left': 12, 'right': 14}, slants=False)" in recipe.as_python()
+    assert "--detector sift --points 12,14" in recipe.as_command()
+    assert "SIFT points" in recipe.title
+    assert "points" not in Recipe().to_dict(), "keys of stored experiments stay as they were"
+
+
+def test_files_of_the_old_name_still_open():
+    recipe = RUNS[0]
+    assert Recipe.from_dict({"setup": recipe.to_dict()}) == Recipe.from_dict({"recipe": recipe.to_dict()}) == recipe
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null"])
 def test_bad_json_is_refused(text):
     with pytest.raises(ValueError, match=r"JSON|NoneType"):
-        Setup.from_json(text)
+        Recipe.from_json(text)
 
 
 json_values = st.recursive(
@@ -132,14 +206,14 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-entries = st.sampled_from(["dataset", "dataset_params", "model", "model_params", "method", "method_options", "x"])
+entries = st.sampled_from([one.name for one in fields(Recipe)] + ["x"])
 
 
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(st.dictionaries(entries, json_values, max_size=4))
 def test_no_link_gets_past_the_checks(given):
     try:
-        setup = Setup.from_dict(given)
+        setup = Recipe.from_dict(given)
     except ValueError:
         return
     assert compile(setup.as_python(), "run.py", "exec").co_filename == "run.py"
@@ -147,13 +221,13 @@ def test_no_link_gets_past_the_checks(given):
 
 @pytest.mark.parametrize("key", METHODS)
 def test_every_method_can_be_described_and_made(key):
-    setup = Setup(method=key, method_options=dict(method_options(key).items() if key == "adgm1" else ()))
+    setup = Recipe(method=key, method_options=dict(method_options(key).items() if key == "adgm1" else ()))
     assert type(setup.method_object()) is type(METHODS[key].make())
     assert f'METHODS["{key}"]' in setup.as_python() and f"--method {key}" in setup.as_command()
 
 
 def test_a_method_that_does_not_fit_says_so():
-    setup = Setup("random", {"inliers": 6, "outliers": 0}, "third", {"tuples": 20}, "sm")
+    setup = Recipe("random", {"inliers": 6, "outliers": 0}, "third", {"tuples": 20}, "sm")
     with pytest.raises(ValueError, match="order 3"):
         setup.run()
 
@@ -176,5 +250,5 @@ def test_assignments_are_names_and_values():
 
 
 def test_a_saved_pair_carries_its_setup():
-    setup = Setup(OWN, {}, "C", {"eta": 0.4})
-    assert open_pair(save_pair(DATASETS["random"].load(inliers=4), setup)).setup == setup
+    setup = Recipe(OWN, {}, "C", {"eta": 0.4})
+    assert open_pair(save_pair(DATASETS["random"].load(inliers=4), setup)).recipe == setup

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from adgm import METHODS
-from experiments import toml_file
-from experiments.builtin import EXPERIMENTS
-from experiments.declared import Experiment, Panel, Wrong, sampled
-from experiments.work import grouped, load
-from features.setup import Setup
+from experiments import toml_spec
+from experiments.paper import EXPERIMENTS
+from experiments.spec import Experiment, Panel, Wrong, sampled
+from experiments.trials import grouped, load
+from features.recipe import Recipe
 
 HEAD = 'name = "mine"\ntitle = "Mine"\nmethods = ["adgm1"]\n'
 PANEL = '[[panel]]\ntitle = "one"\ndataset = "random"\nmodel = "B"\n'
@@ -77,10 +77,10 @@ def test_every_method_of_a_built_in_may_take_its_problems(name):
 
 @pytest.mark.data
 def test_a_pair_with_too_few_outliers_gives_all_it_has_and_says_so(data_dir):
-    pair, at, note = load(Setup("cars", {"number": 17, "outliers": 40, "seed": 0}, "C"))
+    pair, at, note = load(Recipe("cars", {"number": 17, "outliers": 40, "seed": 0}, "C"))
     assert at["outliers"] == 10 and pair.shape == (27, 37)
     assert note == "10 of 40 outliers: all that this pair has"
-    _, at, note = load(Setup("cars", {"number": 17, "outliers": 10, "seed": 0}, "C"))
+    _, at, note = load(Recipe("cars", {"number": 17, "outliers": 10, "seed": 0}, "C"))
     assert (at["outliers"], note) == (10, "")
 
 
@@ -122,7 +122,7 @@ def test_the_first_pairs_of_all_settings_come_first():
 
 
 def test_the_example_file_is_an_experiment():
-    experiment = toml_file.parse(toml_file.EXAMPLE.encode())
+    experiment = toml_spec.parse(toml_spec.EXAMPLE.encode())
     assert [panel.dataset for panel in experiment.panels] == ["house", "random"]
     assert experiment.panels[1].dataset_params == {"inliers": 12, "outliers": 4}
 
@@ -140,6 +140,11 @@ def test_the_example_file_is_an_experiment():
         (HEAD, 1, "There are 0 panels"),
         (HEAD + PANEL.replace("random", "rnadom"), 6, "dataset is 'rnadom'; one of turntable"),
         (HEAD + PANEL + 'pairs = "gap"\n', 8, "has no left and right; drawn is right"),
+        (HEAD + PANEL + "gaps = [10]\n", 8, "with turns or spread"),
+        (HEAD + PANEL + "parity = 3\n", 8, "0 (even), 1 (odd) or nothing"),
+        (HEAD + PANEL + "shuffle = -1\n", 8, "shuffle is -1"),
+        (HEAD + PANEL.replace("random", "house") + 'pairs = "turns"\ngaps = [10, 200]\n', 9, "A gap is 200"),
+        (HEAD + "variants = []\n" + PANEL, 4, "there is no variants here"),
         (HEAD + PANEL + 'varies = "dataset.nosie"\nvalues = [1]\n', 8, "there are only inliers"),
         (HEAD + PANEL + 'varies = "dataset.noise"\n', 8, "varies without values"),
         (HEAD + PANEL + 'varies = "dataset.noise"\nvalues = [1, 900]\n', 9, "Deformation is 900"),
@@ -159,18 +164,42 @@ def test_the_example_file_is_an_experiment():
 )
 def test_a_wrong_file_is_refused_with_the_line_and_what_is_right(text, line, says):
     with pytest.raises(ValueError, match=r".") as refusal:
-        toml_file.parse(text.encode(), "mine.toml")
+        toml_spec.parse(text.encode(), "mine.toml")
     message = str(refusal.value)
     assert says in message
     assert f"line {line}" in message or (line == 3 and "end of document" in message)
     assert message.startswith("mine.toml")
 
 
+HOSTILE = {
+    "blanks": HEAD + "[" + " " * 90_000 + "\nspeed = 3\n",
+    "blank lines": HEAD + (" " * 2_000 + "\n") * 40 + "speed = 3\n",
+    "dots": "a" + ".a" * 40_000 + " = 1",
+    "dots in a header": "[a" + ".a" * 40_000 + "]",
+    "dots within": "x = { a" + ".a" * 40_000 + " = 1 }",
+    "many dotted lines": "\n".join(f"k{k}" + ".a" * 290 + " = 1" for k in range(150)),
+    "brackets": "a = " + "[" * 90_000,
+    "words": "a" * 90_000,
+    "quotes": "'" * 90_000,
+    "a long text": HEAD + f"seeds = '{'a' * 90_000}'",
+    "large": "#" * 200_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.timeout(20)
+def test_no_file_takes_long_and_every_complaint_is_a_sentence(text):
+    with pytest.raises(ValueError, match=r"^mine\.toml") as refusal:
+        toml_spec.parse(text.encode(), "mine.toml")
+    assert len(str(refusal.value)) < 600
+    toml_spec.line_of(text, "panel.0.values")
+
+
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(some.binary(max_size=80))
 def test_no_bytes_make_it_crash(data):
     with pytest.raises(ValueError, match=r"mine\.toml"):
-        toml_file.parse(data, "mine.toml")
+        toml_spec.parse(data, "mine.toml")
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)

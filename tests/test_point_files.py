@@ -10,13 +10,14 @@ import zlib
 import numpy as np
 import pytest
 import scipy.io
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from features import pointfiles
+from features import point_files
 from features.keypoints import Keypoints
-from features.pointfiles import WRITERS, PointFileError, outside, read_points, read_truth, write_points, write_truth
+from features.matlab import read_matlab
+from features.point_files import PointFileError, outside, read_points, read_truth, write_points, write_truth
 
 quick = settings(deadline=None, derandomize=True, max_examples=40)
 TRIANGLE = Keypoints([[1.5, 2], [30, 4.25], [5, 60]], labels=("nose", 'left "ear", low', ""))
@@ -48,24 +49,39 @@ def assert_same(one, other):
     assert (one.labels or None) == (other.labels or None)
 
 
-@pytest.mark.parametrize("format", ["csv", "json", "npz", "mat"])
+def written(points, form):
+    """The points as a file of any form, made by other means than ours."""
+    if form == "csv":
+        return write_points(points)
+    if form == "txt":
+        return "".join(f"{x!r} {y!r}\n" for x, y in points.xy.tolist()).encode()
+    columns = {key: values for key in ("angle", "size", "strength") if (values := getattr(points, key)) is not None}
+    if form == "json":
+        table = {"x": points.xy[:, 0], "y": points.xy[:, 1], **columns}
+        rows = [{key: float(values[i]) for key, values in table.items()} for i in range(len(points))]
+        labels = [{}] * len(points) if points.labels is None else [{"label": label} for label in points.labels]
+        return json.dumps({"points": [row | label for row, label in zip(rows, labels, strict=True)]}).encode()
+    arrays = {"xy": points.xy} | {{"size": "diameter"}.get(key, key): values for key, values in columns.items()}
+    arrays |= {} if points.labels is None else {"labels": np.array(points.labels, np.str_)}
+    return savez(**arrays) if form == "npz" else savemat(oned_as="column", **arrays)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "npz", "mat"])
 @quick
 @given(points=keypoints())
-def test_every_rich_format_brings_everything_back(format, points):
-    data = write_points(points, format)
-    assert_same(read_points(data, "whatever.jpg"), points)
-    assert data == write_points(points, format)
+def test_every_rich_format_is_read_with_everything(form, points):
+    assume(form != "mat" or points.labels is None or any(points.labels))  # SciPy writes no empty texts
+    assert_same(read_points(written(points, form), "whatever.jpg"), points)
 
 
 @quick
 @given(points=keypoints(least=1))
 def test_plain_text_brings_the_places_back(points):
-    assert_same(read_points(write_points(points, "txt"), "house1"), Keypoints(points.xy))
+    assert_same(read_points(written(points, "txt"), "house1"), Keypoints(points.xy))
 
 
-@pytest.mark.parametrize("format", WRITERS)
-def test_exported_coordinates_are_in_original_pixels(format):
-    back = read_points(write_points(TRIANGLE, format, scale=0.4), "p")
+def test_exported_coordinates_are_in_original_pixels():
+    back = read_points(write_points(TRIANGLE, scale=0.4), "p")
     assert_allclose(back.scaled(0.4).xy, TRIANGLE.xy)
     assert_allclose(back.xy, TRIANGLE.xy / 0.4)
 
@@ -112,9 +128,9 @@ def savez(**arrays):
     return out.getvalue()
 
 
-def savemat(compressed=True, **arrays):
+def savemat(compressed=True, oned_as="row", **arrays):
     out = io.BytesIO()
-    scipy.io.savemat(out, arrays, do_compression=compressed)
+    scipy.io.savemat(out, arrays, do_compression=compressed, oned_as=oned_as)
     return out.getvalue()
 
 
@@ -123,7 +139,6 @@ def test_the_sensible_array_is_taken(save):
     xy, other = np.array(PLAIN), np.zeros((4, 4))
     assert_array_equal(read_points(save(a=xy, weights=other), "f").xy, xy)
     assert_array_equal(read_points(save(Points=xy, b=np.zeros((5, 2))), "f").xy, xy)
-    assert_array_equal(read_points(save(a=np.zeros((5, 2)), b=xy), "f", variable="b").xy, xy)
     assert_array_equal(read_points(save(features1=np.hstack([xy, other[:3]])), "f").xy, xy)
     assert_array_equal(read_points(save(xy=xy.astype(np.uint8)), "f").xy, np.uint8(xy))
     for arrays, words in [
@@ -133,8 +148,6 @@ def test_the_sensible_array_is_taken(save):
     ]:
         with pytest.raises(PointFileError, match=words):
             read_points(save(**arrays), "f")
-    with pytest.raises(PointFileError, match="no matrix 'c'"):
-        read_points(save(a=xy), "f", variable="c")
 
 
 @pytest.mark.parametrize(
@@ -172,13 +185,19 @@ def test_the_sensible_array_is_taken(save):
         ("[" + "9" * 5000 + "]", "digits"),
         ("[" * 900 + "]" * 900, "point 1 is"),
         ("[" + "[]," * 1_000_000 + "[]]", "more than 100000"),
+        ("{" + '"a":1,' * 1_100_000 + '"b":2}', "more than 100000"),
+        ("1," * 5_000_000 + "1", "line 1 has 10000001 characters"),
+        ('"' + "1," * 5_000_000 + '"', "line 1 has"),
+        ("x," + "a long name," * 80 + "z\n1,2\n", "no column 'y'"),
+        ("x,y," + "a long name," * 80 + "z\n1,2\n", "line 2 has 2 columns"),
+        ("1 2\n" + "12 " * 3000 + "\n", "line 2 has 3000 columns; at most 100"),
     ],
 )
 def test_text_that_is_wrong_is_told_where(text, words):
     with pytest.raises(PointFileError, match=words) as caught:
         read_points(text.encode(), "../../etc/my points.csv")
     assert str(caught.value).startswith("“my points.csv”: ")
-    assert len(str(caught.value)) < 300
+    assert len(str(caught.value)) <= 500
 
 
 def npy(shape, dtype, body=b""):
@@ -211,20 +230,23 @@ def mat(*elements):
 HOSTILE = {
     "zip bomb": (zipped(xy=npy((25_000_000, 2), "<f8", bytes(400_000_000))), "unpacked.*400 MB; at most 64 MB"),
     "zip with a lying directory": (lying_zip(), "cut off|damaged"),
-    "zip of many": (zipped(**{f"a{i}": b"" for i in range(2000)}), "damaged|more than"),
+    "zip of many": (zipped(**{f"a{i}": b"" for i in range(2000)}), "more than 100 files"),
+    "zip of very many": (b"PK\x03\x04" + b"PK\x01\x02".ljust(47, b"\0") * 400_000, "more than 100 files"),
     "pickle in an NPZ": (savez(xy=np.array([{"a": 1}], object)), "pickled Python objects"),
     "bare pickle": (b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00cos\nsystem\n", "neither text"),
     "an array of a size that is not there": (zipped(xy=npy((10**9, 2), "<f8", bytes(64))), "announced"),
     "too many points": (savez(xy=np.zeros((100_001, 2))), "100001 rows"),
     "a zip of letters": (zipped(letter=b"Dear reader"), "damaged NPZ file, or a zip"),
     "an empty zip": (b"PK\x05\x06" + bytes(18), "holds nothing"),
-    "half an NPZ": (write_points(TRIANGLE, "npz")[:300], "damaged"),
+    "half an NPZ": (written(TRIANGLE, "npz")[:300], "damaged"),
     "NaN in an NPZ": (savez(xy=np.array([[1, 2], [3, np.nan]])), r"row 2 of xy is \[3.0, nan\]"),
     "complex numbers": (savez(xy=np.ones((2, 2), complex)), "not a matrix of numbers"),
     "far away": (savez(xy=np.array([[1e9, 0]])), "row 1 of xy"),
     "text in an NPZ": (savez(xy=np.array([["a", "b"]])), "not a matrix of numbers"),
     "MATLAB bomb": (mat((15, zlib.compress(bytes(300_000_000)))), "too large; at most 64 MB"),
-    "half a MATLAB file": (write_points(TRIANGLE, "mat")[:200], "cut off|incomplete"),
+    "half a MATLAB file": (written(TRIANGLE, "mat")[:200], "cut off|incomplete"),
+    "eight million letters": (savemat(xy=np.array(["x" * 8_000_000])), "holds nothing"),
+    "two million letters": (savemat(xy=np.array(["xy" * 1_000_000])), "expected one row"),
     "a MATLAB file of junk": (mat((15, zlib.compress(b"\x0e" + bytes(999)))), "damaged|cut off|holds nothing"),
     "a MATLAB file that does not unpack": (mat((15, b"junk" * 10)), "damaged"),
     "MATLAB 7.3": (b"MATLAB 7.3 MAT-file".ljust(512), "-v7"),
@@ -240,15 +262,16 @@ def test_hostile_files_are_refused_with_little_memory(case):
     data, words = HOSTILE[case]
     tracemalloc.start()
     try:
-        with pytest.raises(PointFileError, match=words):
+        with pytest.raises(PointFileError, match=words) as caught:
             read_points(data, "points.csv")
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert peak < 150_000_000
+    assert len(str(caught.value)) <= 500
 
 
-SOUND = {format: write_points(TRIANGLE, format) for format in WRITERS} | {
+SOUND = {form: written(TRIANGLE, form) for form in ("csv", "json", "npz", "mat", "txt")} | {
     "unpacked mat": savemat(compressed=False, c=np.array([1, "a", {"b": 2}], object), xy=TRIANGLE.xy, labels=["a"] * 3)
 }
 
@@ -266,11 +289,6 @@ def test_a_damaged_file_gives_points_or_our_error_and_nothing_else(kind, changes
         assert str(error).startswith("“p”: ")
     else:
         assert np.isfinite(points.xy).all()
-
-
-def test_an_unknown_format_is_refused():
-    with pytest.raises(ValueError, match="'xls'; choose one of csv"):
-        write_points(TRIANGLE, "xls")
 
 
 def test_points_outside_the_image_are_reported():
@@ -340,11 +358,15 @@ def test_real_labels_are_read(data_dir):
 def test_real_contour_features_lie_in_their_image_and_on_its_edges(data_dir, pair):
     data = (data_dir / pair).read_bytes()
     content = scipy.io.loadmat(io.BytesIO(data))
+    ours = read_matlab(data)
+    for name in ("features1", "features2", "gTruth", "I1", "I2"):
+        assert_array_equal(ours[name], content[name])
+    assert_array_equal(read_points(data, pair).xy, point_files.contour_features(ours["features1"]).xy)
     for side in "12":
-        points = read_points(data, pair, variable="features" + side)
+        points = point_files.contour_features(ours["features" + side])
         height, width = content["I" + side].shape[:2]
         assert len(points) == len(content["features" + side])
         assert outside(points, (width - 1, height - 1)).size == 0
         column, row = points.xy.astype(int).T
         assert (content["BW" + side][row, column] > 0).mean() > 0.6
-    assert pointfiles.contour_features(content["features1"]).angle is not None
+    assert point_files.contour_features(content["features1"]).angle is not None

@@ -7,19 +7,21 @@ import pytest
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, solve
 from features.keypoints import Keypoints
-from features.pairs import Pair, View
-from features.score import (
+from features.metrics import (
     Metrics,
     RoundedCurve,
     as_assignment,
+    kinds,
     matched_pairs,
     measure,
+    missed,
     number,
     ratio,
     score,
     shares,
     true_assignment,
 )
+from features.pairs import Pair, View
 from problems import mixed, planted
 
 
@@ -85,6 +87,23 @@ def test_the_verdict_compares_with_the_truth(cost, verdict):
     assert metrics.verdict == verdict
     assert metrics.explanation.lower().startswith(verdict)
     assert verdict.split()[0] in str(metrics).lower()
+
+
+def test_by_a_map_precision_and_recall_are_counted_within_the_tolerance():
+    left = np.array([(0, 0), (10, 0), (20, 0), (30, 0), (40, 0)], float)
+    right = np.array([(0, 3), (10, 5), (21, 0), (29, 0), (90, 9)], float)
+    pair = Pair(View(None, Keypoints(left)), View(None, Keypoints(right)), None, "mapped", np.eye(3), 4.0)
+    costs = np.ones((5, 5))
+    costs[[0, 1, 2], [0, 1, 2]] = 0.5
+    problem = Problem((5, 5), [Dense(costs)], AT_MOST_ONE, AT_MOST_ONE)
+    chosen = as_assignment(problem, [0, 1, 3, -1, 4])
+    metrics = measure(pair, problem, chosen, "cost")
+    assert kinds(pair, matched_pairs(problem, chosen)) == ["correct", "stray", "wrong", "stray"]
+    assert missed(pair, matched_pairs(problem, chosen)).tolist() == [[3, 3]]
+    assert (metrics.matched, metrics.correct, metrics.possible) == (4, 1, 3)
+    assert metrics.precision == 1 / 4 and metrics.accuracy == 1 / 3
+    assert metrics.truth_energy == 0.5 + 0.5 + 1 and metrics.verdict == "optimiser stuck"
+    assert "within 4 px" in str(metrics) and metrics.to_dict()["precision"] == 0.25
 
 
 def test_without_truth_nothing_is_said_about_it():

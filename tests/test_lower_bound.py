@@ -11,9 +11,11 @@ from scipy.optimize import linear_sum_assignment
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, iterate, solve
 from adgm import _kernels as kernels
-from adgm._relaxation import Root, offsets, quick_bound, scratch
 from adgm.baselines.dd import DD
-from adgm.bound import bound, refusal
+from adgm.branch_and_bound import Root, offsets, quick_bound, scratch
+from adgm.local_search import improve
+from adgm.lower_bound import bound, refusal
+from oracles import allowed
 from oracles_bound import energy, gilmore_lawler, matchings, optimum
 
 deterministic = partial(settings, deadline=None, derandomize=True)
@@ -127,12 +129,12 @@ def test_assignment_leaves_a_row_out():
 
 def cost_of(node, root, pairs, problem):
     """What a node's moved costs say a matching costs."""
-    n2 = problem.shape[1]
-    number = problem.layout.renumber()
-    chosen = {int(np.flatnonzero(root.variable == number[i1 * n2 + i2])[0]) for i1, i2 in pairs}
-    for i, labels in enumerate(root.place):
-        if not chosen & set(labels[labels >= 0].tolist()):
-            chosen.add(int(root.place[i, -1]))
+    number = problem.layout.grid()
+    chosen = {int(np.flatnonzero(root.variable == number[i1, i2])[0]) for i1, i2 in pairs}
+    for i in range(len(root.labels.start) - 1):
+        labels = np.flatnonzero(root.labels.row == i)
+        if not chosen & set(labels.tolist()):
+            chosen.add(int(labels[-1]))  # nobody
     index = np.flatnonzero(np.isin(node.names, list(chosen)))
     single, pair, unused = node.costs
     used = node.labels.col[index]
@@ -160,11 +162,13 @@ def test_sweeps_leave_every_matchings_cost_and_no_negative_term(problem, sweeps)
 
 @deterministic(max_examples=40)
 @given(problems(largest=4))
-def test_descent_ends_in_a_matching_that_no_single_move_improves(problem):
+def test_what_a_sweep_suggests_is_a_matching_that_a_descent_improves(problem):
     root = Root(problem)
     _, chosen = root.node().swept(np.inf, 0.7, (0, 0), probing=False)
-    assignment, found = root.improved(chosen)
-    assert found == pytest.approx(problem.energy(assignment), abs=1e-9)
+    suggested = root.matching(chosen)
+    assert allowed(problem, problem.matrix(suggested))
+    assignment, _ = improve(problem, suggested)
+    found = problem.energy(assignment)
     here = {(int(problem.layout.row[v]), int(problem.layout.col[v])) for v in np.flatnonzero(assignment)}
     for pairs in matchings(problem):
         if len({i1 for i1, _ in here ^ set(pairs)}) <= 1:
@@ -182,7 +186,7 @@ def test_the_search_meets_the_optimum_of_brute_force(problem, seed):
         assert state.lower <= best + 1e-9
         assert state.best_energy >= best - 1e-9
     assert state.proved
-    assert state.answer == "proved optimal"
+    assert state.gap == 0.0
     assert state.best_energy == pytest.approx(best, abs=1e-9)
     assert state.lower == pytest.approx(best, rel=1e-5, abs=1e-5)
 
@@ -304,13 +308,15 @@ def test_effort_is_limited():
 
 
 @pytest.mark.data
-def test_house_and_hotel_are_proved_and_reached(data_dir):
-    from experiments.optimality import run, summary
+def test_house_and_hotel_are_proved_and_reached(data_dir, tmp_path):
+    from experiments import runner, store, summary
+    from experiments.paper import EXPERIMENTS
 
-    rows = run(3)
-    assert [row.proved for row in rows] == [True] * 6
-    assert all(row.bound_seconds < 20 for row in rows)
-    assert {table["global optimum reached %"] for table in summary(rows).values()} == {100.0}
+    experiment = EXPERIMENTS["table1"].with_methods(("adgm1", "dd"))
+    runner.run(experiment, tmp_path / "rows.jsonl", sample=3)
+    rows = summary.enriched(store.read(tmp_path / "rows.jsonl"), experiment)
+    assert len(rows) == 12 and all(row["optimum"] for row in rows)
+    assert all(row["proved"] for row in rows if row["method"] == "dd")
 
 
 def test_large_offsets_do_not_fool_it():

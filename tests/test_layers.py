@@ -4,7 +4,10 @@ import ast
 import re
 from pathlib import Path
 
+import cv2
 import pytest
+
+from features.datasets import DATASETS
 
 ROOT = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
@@ -44,6 +47,18 @@ def test_the_readmes_python_example_runs():
     exec(examples[0], namespace)  # the front door, as printed
     assert namespace["result"].status == "converged"
     assert (namespace["result"].matching == namespace["truth"]).all()
+
+
+def test_the_readmes_photographs_match(tmp_path, monkeypatch):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = next(text for text in re.findall(r"```python\n(.*?)```", readme, re.S) if "match(" in text)
+    pair = DATASETS["portrait"].load(points=50)
+    for name, view in (("left", pair.left), ("right", pair.right)):
+        cv2.imwrite(str(tmp_path / f"{name}.jpg"), view.image.rgb[..., ::-1])
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    exec(example, namespace)
+    assert namespace["found"].verification.same and len(namespace["found"].pairs) > 50
 
 
 def test_the_readmes_pictures_exist():

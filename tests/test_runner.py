@@ -15,33 +15,42 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import engine, pool, store, work
-from experiments.declared import Experiment, Panel
+from experiments import runner, store, trials, workers
+from experiments.spec import Experiment, Panel
 from experiments.store import Content, Store, StoreError
 
+SERVE = workers.serve  # before a test puts another in its place
 ROOT = Path(__file__).resolve().parents[1]
 FORK = multiprocessing.get_context("fork")  # a child that needs no imports, so that kills fall into the run
 SMALL = Experiment(
     "small",
     "Small random problems",
     (
-        Panel("noise", "random", "B", "drawn", "dataset.noise", (0.0, 8.0), count=6,
-              dataset_params={"inliers": 6, "outliers": 2}),
+        Panel(
+            "noise",
+            "random",
+            "B",
+            "drawn",
+            "dataset.noise",
+            (0.0, 8.0),
+            count=6,
+            dataset_params={"inliers": 6, "outliers": 2},
+        ),
         Panel("penalty", "random", "C", "drawn", "method.tol", (1e-6, 1e-3), count=6, dataset_params={"inliers": 5}),
     ),
     ("adgm1",),
-)  # fmt: skip
+)
 RIVALS = Experiment("small", "Small random problems", SMALL.panels[:1], ("adgm1", "rrwm", "ipfp"))
 
 
 def rows_of(content: Content) -> dict:
-    return {key: work.comparable(row) for key, row in content.rows.items()}
+    return {key: trials.comparable(row) for key, row in content.rows.items()}
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory) -> dict:
     path = tmp_path_factory.mktemp("engine") / "undisturbed.jsonl"
-    engine.run(SMALL, path)
+    runner.run(SMALL, path)
     found = rows_of(store.read(path))
     assert found.keys() == {unit.key for unit in SMALL.units()}
     assert all(row["status"] == "converged" for row in found.values())
@@ -55,12 +64,12 @@ LARGER = replace(SMALL, panels=tuple(replace(panel, count=60) for panel in SMALL
 
 
 def slowly(path: Path) -> None:
-    engine.run(LARGER, path, watch=lambda progress: time.sleep(0.02))
+    runner.run(LARGER, path, watch=lambda progress: time.sleep(0.02))
 
 
 def test_killed_twenty_times_the_rows_are_those_of_an_undisturbed_run(tmp_path):
     quiet, path, rng = tmp_path / "quiet.jsonl", tmp_path / "killed.jsonl", np.random.default_rng(0)
-    engine.run(LARGER, quiet)
+    runner.run(LARGER, quiet)
     undisturbed, sizes = rows_of(store.read(quiet)), []
     for _ in range(20):
         child = FORK.Process(target=slowly, args=(path,))
@@ -71,7 +80,7 @@ def test_killed_twenty_times_the_rows_are_those_of_an_undisturbed_run(tmp_path):
         child.join()
         sizes.append(len(store.read(path).rows))
     assert sizes == sorted(sizes) and sizes[-1] > 0, "a kill lost rows that were there"
-    outcome = engine.run(LARGER, path)
+    outcome = runner.run(LARGER, path)
     content = store.read(path)
     assert outcome.new == len(undisturbed) - sizes[-1] > 0
     assert rows_of(content) == undisturbed
@@ -115,7 +124,7 @@ def children(pid: int) -> list[int]:
 
 def test_every_cut_of_the_last_line_drops_exactly_that_row(tmp_path, undisturbed):
     whole = tmp_path / "whole.jsonl"
-    engine.run(SMALL, whole, sample=1)
+    runner.run(SMALL, whole, sample=1)
     data = whole.read_bytes()
     last = data.rstrip(b"\n").rfind(b"\n") + 1
     count = len(store.read(whole).rows)
@@ -125,7 +134,7 @@ def test_every_cut_of_the_last_line_drops_exactly_that_row(tmp_path, undisturbed
         assert (len(content.rows), content.dropped) == ((count, 0) if complete else (count - 1, 1))
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(data[: last + 20])
-    engine.run(SMALL, cut, sample=1)
+    runner.run(SMALL, cut, sample=1)
     assert rows_of(store.read(cut)) == rows_of(store.read(whole))
     assert store.read(cut).dropped == 0
 
@@ -144,7 +153,7 @@ def test_a_changed_byte_is_noticed(tmp_path):
 
 def test_parallel_and_serial_runs_give_the_same_rows_also_when_a_worker_dies(tmp_path):
     serial, parallel = tmp_path / "serial.jsonl", tmp_path / "parallel.jsonl"
-    engine.run(RIVALS, serial)
+    runner.run(RIVALS, serial)
     killed = []
 
     def kill_one(progress):
@@ -152,18 +161,33 @@ def test_parallel_and_serial_runs_give_the_same_rows_also_when_a_worker_dies(tmp
             killed.append(multiprocessing.active_children()[0].pid)
             os.kill(killed[0], signal.SIGKILL)
 
-    outcome = engine.run(RIVALS, parallel, workers=2, watch=kill_one)
+    outcome = runner.run(RIVALS, parallel, workers=2, watch=kill_one)
     assert rows_of(store.read(parallel)) == rows_of(store.read(serial))
     assert outcome.tally.lost == 1
     assert 0 < max(outcome.tally.peak.values()) < 4 << 30
     assert not multiprocessing.active_children()
 
 
-def test_a_unit_that_overruns_is_ended_and_is_a_row_with_its_reason(tmp_path):
-    big = Panel("big", "random", "third", "drawn", count=1, dataset_params={"inliers": 30})
-    small = Panel("small", "random", "B", "drawn", count=1, dataset_params={"inliers": 5})
+def serve_stuck(pipe, memory):
+    """A worker that never finishes a unit of the panel "big"; known by name, because a new process imports it."""
+
+    def run_group(group):
+        while group.units[0].panel == "big":
+            time.sleep(1.0)
+        return trials.run_group(group)
+
+    workers.run_group = run_group  # in the worker's own process
+    SERVE(pipe, memory)
+
+
+def test_a_unit_that_overruns_is_ended_and_is_a_row_with_its_reason(tmp_path, monkeypatch):
+    big, small = (
+        Panel(name, "random", "B", "drawn", count=1, dataset_params={"inliers": 5 + number})
+        for number, name in enumerate(("big", "small"))
+    )
+    monkeypatch.setattr(workers, "serve", serve_stuck)
     experiment = Experiment("limits", "t", (big, small), ("adgm1",), time_limit=0.5)
-    outcome = engine.run(experiment, tmp_path / "rows.jsonl", workers=1, grace=(1.0, 0.1))
+    outcome = runner.run(experiment, tmp_path / "rows.jsonl", workers=1, grace=(1.0, 0.1))
     rows = {row["panel"]: row for row in store.read(tmp_path / "rows.jsonl").rows.values()}
     assert rows["big"]["status"] == "failed"
     assert "ended after" in rows["big"]["reason"]
@@ -176,23 +200,23 @@ def test_what_cannot_be_built_or_solved_is_a_row_with_its_reason_and_may_be_retr
     fine = Panel("fine", "random", "third", "drawn", count=1, dataset_params={"inliers": 5, "outliers": 0})
     experiment = Experiment("fails", "t", (few, fine), ("adgm1", "tm"))
     path = tmp_path / "rows.jsonl"
-    outcome = engine.run(experiment, path)
+    outcome = runner.run(experiment, path)
     rows = list(store.read(path).rows.values())
     assert outcome.progress.failed == 4
     assert all(
         row["status"] == "failed" and "order 3 needs 3" in row["reason"] for row in rows if row["panel"] == "few"
     )
     assert all(row["status"] == "converged" for row in rows if row["panel"] == "fine")
-    assert engine.run(experiment, path).new == 0
-    assert engine.run(experiment, path, retry=True).new == 4
+    assert runner.run(experiment, path).new == 0
+    assert runner.run(experiment, path, retry=True).new == 4
     assert len(store.read(path).rows) == 6
 
 
 def test_the_same_problem_is_built_once_for_all_its_methods(tmp_path, monkeypatch):
     built = []
-    load = work.load
-    monkeypatch.setattr(work, "load", lambda setup: built.append(setup) or load(setup))
-    engine.run(RIVALS, tmp_path / "rows.jsonl", sample=2)
+    load = trials.load
+    monkeypatch.setattr(trials, "load", lambda setup: built.append(setup) or load(setup))
+    runner.run(RIVALS, tmp_path / "rows.jsonl", sample=2)
     assert len(built) == 2 * 2  # two pairs at each of two settings
     assert len(store.read(tmp_path / "rows.jsonl").rows) == 3 * len(built)
 
@@ -205,12 +229,12 @@ def test_a_dead_worker_is_blamed_after_its_second_death():
             exitcode = -9
 
     units = tuple(RIVALS.units(1))[:3]
-    dead, waiting, tries = Dead(), pool.deque(), {}
-    dead.groups = pool.deque([work.Group(0, units)])
-    assert pool.recovered(dead, waiting, tries, False, pool.Tally()) == []
+    dead, waiting, tries = Dead(), workers.deque(), {}
+    dead.groups = workers.deque([trials.Group(0, units)])
+    assert workers.recovered(dead, waiting, tries, False, workers.Tally()) == []
     assert waiting[0].units == units[1:]
     waiting.clear()
-    (row,) = pool.recovered(dead, waiting, tries, False, pool.Tally())
+    (row,) = workers.recovered(dead, waiting, tries, False, workers.Tally())
     assert row["key"] == units[1].key
     assert "died 2 times (signal 9)" in row["reason"]
     assert waiting[0].units == units[2:]
@@ -226,32 +250,32 @@ def test_two_runs_on_one_store_one_is_refused(tmp_path, undisturbed):
     def second(progress):
         if not refused:
             with pytest.raises(StoreError, match="Another run is writing") as refusal:
-                engine.run(SMALL, path)
+                runner.run(SMALL, path)
             refused.append(refusal)
 
-    engine.run(SMALL, path, watch=second)
+    runner.run(SMALL, path, watch=second)
     assert refused
     assert rows_of(store.read(path)) == undisturbed
 
 
 def test_a_store_of_another_experiment_is_refused(tmp_path):
-    engine.run(SMALL, tmp_path / "rows.jsonl", sample=1)
+    runner.run(SMALL, tmp_path / "rows.jsonl", sample=1)
     other = Experiment("other", "t", SMALL.panels, ("adgm1",))
     with pytest.raises(StoreError, match="holds rows of small, not of other"):
-        engine.run(other, tmp_path / "rows.jsonl")
+        runner.run(other, tmp_path / "rows.jsonl")
 
 
 def fill(path: Path, limit: int, out) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))  # the kernel refuses the rest, as a full disk does
     try:
-        engine.run(SMALL, path)
+        runner.run(SMALL, path)
     except StoreError as error:
         out.send(str(error))
 
 
 def test_a_full_disk_is_a_clear_error_and_earlier_rows_are_intact(tmp_path, undisturbed):
     path = tmp_path / "rows.jsonl"
-    engine.run(SMALL, path, sample=1)
+    runner.run(SMALL, path, sample=1)
     before = rows_of(store.read(path))
     mine, theirs = FORK.Pipe()
     child = FORK.Process(target=fill, args=(path, path.stat().st_size + 3000, theirs))
@@ -262,12 +286,12 @@ def test_a_full_disk_is_a_clear_error_and_earlier_rows_are_intact(tmp_path, undi
     content = store.read(path)
     assert content.dropped == 0
     assert before.items() <= rows_of(content).items()
-    engine.run(SMALL, path)
+    runner.run(SMALL, path)
     assert rows_of(store.read(path)) == undisturbed
 
 
 def test_a_read_only_folder_is_a_clear_error_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(engine, "rows_of", lambda *arguments: pytest.fail("it ran"))
+    monkeypatch.setattr(runner, "rows_of", lambda *arguments: pytest.fail("it ran"))
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o555)
@@ -276,7 +300,7 @@ def test_a_read_only_folder_is_a_clear_error_before_anything_runs(monkeypatch):
             os.seteuid(65534)  # the superuser may write everywhere
         try:
             with pytest.raises(StoreError, match=r"cannot be opened .* choose another file with --store"):
-                engine.run(SMALL, folder / "rows.jsonl", sample=1)
+                runner.run(SMALL, folder / "rows.jsonl", sample=1)
         finally:
             os.seteuid(me)
         folder.chmod(0o755)
@@ -284,7 +308,7 @@ def test_a_read_only_folder_is_a_clear_error_before_anything_runs(monkeypatch):
 
 def test_packing_keeps_every_row_and_is_small_and_repeatable(tmp_path, undisturbed):
     path = tmp_path / "rows.jsonl"
-    engine.run(SMALL, path)
+    runner.run(SMALL, path)
     packed = [tmp_path / name for name in ("a.jsonl.gz", "b.jsonl.gz")]
     for target in packed:
         store.pack(store.read(path), target)
@@ -295,15 +319,15 @@ def test_packing_keeps_every_row_and_is_small_and_repeatable(tmp_path, undisturb
 
 def test_stopping_keeps_what_is_done_and_the_next_run_goes_on(tmp_path, undisturbed):
     path = tmp_path / "rows.jsonl"
-    outcome = engine.run(SMALL, path, watch=lambda progress: progress.done >= 5)
+    outcome = runner.run(SMALL, path, watch=lambda progress: progress.done >= 5)
     assert outcome.stopped and len(store.read(path).rows) == 5
-    outcome = engine.run(SMALL, path)
+    outcome = runner.run(SMALL, path)
     assert not outcome.stopped and outcome.new == len(undisturbed) - 5
     assert rows_of(store.read(path)) == undisturbed
 
 
 def test_rows_say_which_machine_and_runs_say_which_versions(tmp_path):
-    engine.run(SMALL, tmp_path / "rows.jsonl", sample=1, command="python -m experiments run small")
+    runner.run(SMALL, tmp_path / "rows.jsonl", sample=1, command="python -m experiments run small")
     content = store.read(tmp_path / "rows.jsonl")
     assert {row["machine"] for row in content.rows.values()} == content.machines.keys()
     assert content.run["command"] == "python -m experiments run small"
@@ -318,7 +342,7 @@ def test_rows_say_which_machine_and_runs_say_which_versions(tmp_path):
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_rows(tmp_path):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed (requirements-dev.txt)")
     serial, cluster_path = tmp_path / "serial.jsonl", tmp_path / "cluster.jsonl"
-    engine.run(RIVALS, serial)
+    runner.run(RIVALS, serial)
     killed = []
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         with distributed.Client(cluster, set_as_default=False) as client:
@@ -329,7 +353,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_rows(tmp_path):
                 killed.append(pids[0])
                 os.kill(pids[0], signal.SIGKILL)
 
-        engine.run(RIVALS, cluster_path, scheduler=cluster.scheduler_address, watch=kill_one)
+        runner.run(RIVALS, cluster_path, scheduler=cluster.scheduler_address, watch=kill_one)
     assert killed
     assert rows_of(store.read(cluster_path)) == rows_of(store.read(serial))
 
@@ -337,4 +361,4 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_rows(tmp_path):
 def test_a_scheduler_that_is_not_there_or_a_missing_dask_is_a_clear_error(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ValueError, match="pip install distributed is right"):
-        engine.run(SMALL, tmp_path / "rows.jsonl", scheduler="tcp://127.0.0.1:1")
+        runner.run(SMALL, tmp_path / "rows.jsonl", scheduler="tcp://127.0.0.1:1")

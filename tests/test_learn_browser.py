@@ -1,0 +1,242 @@
+"""The Learn page in a real Chromium: by keyboard alone, by mouse, on a locked link, on paper, to Match and back."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.browser import Server, serving
+from experiments.browser import Visit as AnyVisit
+from ui.learn.chapters import CHAPTERS
+
+COURSE = list(CHAPTERS.values())
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+        assert "Traceback" not in running.written(), running.written()
+
+
+class Visit(AnyVisit):
+    """One student, or the lecturer."""
+
+    def __init__(self, browser, server: Server, query: str = "", page: str = "learn", **look):
+        self.context = browser.new_context(**({"viewport": {"width": 1280, "height": 720}} | look))
+        super().__init__(self.context, f"{server.url}/{page}?{query}")
+        if page == "learn":
+            self.button("Next").wait_for()
+            self.settled()
+
+    def button(self, name: str):
+        return self.main.get_by_role("button", name=name, exact=True)
+
+    def key(self, key: str) -> None:
+        self.page.keyboard.press(key)
+        self.settled()
+
+    def chapter(self) -> str:
+        found = re.search(r"chapter=(\w+)", self.page.url)
+        return found[1] if found else ""
+
+    def at(self, key: str) -> None:
+        """The chapter is shown."""
+        self.wait_until(lambda: self.chapter() == key)
+        self.main.get_by_text(CHAPTERS[key].claim).wait_for()
+        self.settled()
+
+    def choose_answer(self, text: str) -> None:
+        self.main.get_by_test_id("stRadio").get_by_text(text, exact=True).click()
+        self.settled()
+
+    def assert_fits(self) -> None:
+        """Nothing is left to scroll to, as soon as the last update is drawn."""
+        self.wait_until(lambda: self.main.evaluate("main => main.scrollHeight <= main.clientHeight"), 15)
+
+    def faults(self) -> list[str]:
+        """What the browser complained about, but for where Streamlit looks for its own files on a subpage."""
+        return [error for error in self.errors if "404" not in error]
+
+
+@pytest.fixture
+def visit(browser, server):
+    made: list[Visit] = []
+
+    def visit(query: str = "", **how) -> Visit:
+        made.append(Visit(browser, server, query, **how))
+        return made[-1]
+
+    yield visit
+    for each in made:
+        faults = each.faults()
+        each.context.close()
+        assert faults == []
+
+
+def test_the_keyboard_alone_walks_through_all_chapters_and_back(visit):
+    student = visit()
+    for chapter in COURSE[1:]:
+        student.key("n")
+        student.at(chapter.key)
+    for chapter in COURSE[-2::-1]:
+        student.key("PageUp")
+        student.at(chapter.key)
+    student.key("b")  # nothing before the first
+    assert student.chapter() == COURSE[0].key
+
+
+def test_keys_answer_step_and_keep_out_of_the_way_of_typing(visit):
+    student = visit("chapter=split")
+    radio = student.main.get_by_test_id("stRadio").get_by_role("radio").first
+    radio.focus()
+    student.key("Space")
+    student.key("ArrowDown")  # columns
+    student.key("s")
+    student.says(CHAPTERS["split"].question.because.format(answer="columns"))
+    student.page.evaluate("document.activeElement.blur()")
+    student.key("ArrowRight")
+    student.wait_until(lambda: "k=2" in student.page.url)
+    student.key(",")
+    student.wait_until(lambda: "k=" not in student.page.url)
+    student = visit("chapter=step")
+    box = student.main.get_by_test_id("stNumberInput").locator("input")
+    box.click()
+    student.page.keyboard.type("n.s")
+    student.settled()
+    assert student.chapter() == "step"
+
+
+@pytest.mark.parametrize("chapter", [each for each in COURSE if each.question.options], ids=lambda each: each.key)
+def test_a_wrong_and_a_right_answer_fit_the_screen(visit, chapter):
+    student = visit(f"chapter={chapter.key}")
+    student.assert_fits()
+    right = chapter.answer(chapter.defaults)
+    student.choose_answer(next(option for option in chapter.question.options if option != right))
+    student.press(chapter.question.button)
+    student.says(chapter.question.hint)
+    student.settled()
+    student.assert_fits()
+    student.choose_answer(str(right))
+    student.press(chapter.question.button)
+    student.says(chapter.told(chapter.defaults))
+    student.says("1 of 10 answered")
+    student.settled()
+    student.assert_fits()
+
+
+def test_the_first_chapter_is_solved_by_hand_and_its_points_move(visit):
+    student = visit()
+    student.assert_fits()
+    student.press("Check")
+    student.says(CHAPTERS["assignment"].question.hint)
+    student.main.get_by_text("A3 B1 C2", exact=True).click()
+    student.settled()
+    student.press("Check")
+    student.says(re.compile("A3 B1 C2 costs least"))
+    student.assert_fits()
+    point = student.page.get_by_role("button", name=re.compile("^Point C:"))
+    point.focus()
+    student.key("ArrowUp")
+    student.wait_until(lambda: "points=" in student.page.url)
+    before = student.page.url
+    frame = point.bounding_box()
+    student.page.mouse.move(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2)
+    student.page.mouse.down()
+    student.page.mouse.move(frame["x"] + 60, frame["y"] - 20, steps=4)
+    student.page.mouse.up()
+    student.wait_until(lambda: student.page.url != before)
+
+
+def test_the_target_is_dragged_beyond_a_corner(visit):
+    student = visit("chapter=simplex")
+    student.press("Check")
+    student.says(CHAPTERS["simplex"].question.hint)
+    handle = student.page.get_by_role("button", name=re.compile("^Target c"))
+    frame = handle.bounding_box()
+    board = student.page.locator(".learn-board svg").bounding_box()
+    student.page.mouse.move(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2)
+    student.page.mouse.down()
+    student.page.mouse.move(board["x"] + board["width"] / 2, board["y"] + 12, steps=6)
+    student.page.mouse.up()
+    student.wait_until(lambda: "c=" in student.page.url)
+    student.settled()
+    student.press("Check")
+    student.says(re.compile("^Beyond a corner"))
+    student.assert_fits()
+
+
+def test_an_entry_is_picked_and_its_target_added_up(visit):
+    student = visit("chapter=step")
+    student.page.get_by_role("button", name=re.compile("x₂.*row B, column 3")).click()
+    student.wait_until(lambda: "cell=1-1-2" in student.page.url)
+    student.says("Entry B3 of x")
+    box = student.main.get_by_test_id("stNumberInput").locator("input")
+    chapter = CHAPTERS["step"]
+    for value, said in ((0.0, chapter.question.hint), (chapter.answer({"k": 2, "cell": "1-1-2"}), "3.93.")):
+        box.fill(f"{value:.2f}")
+        box.press("Enter")
+        student.settled()
+        student.press("Check")
+        student.says(re.compile(re.escape(said)))
+    student.assert_fits()
+
+
+def test_a_locked_link_locks_and_presents(visit):
+    student = visit("chapter=penalty&rho=1.0&lock=rho&present=1")
+    student.main.locator('[data-testid="stSlider"] [data-disabled=true]').first.wait_for()
+    assert not student.page.get_by_test_id("stHeader").is_visible()
+    large = student.page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
+    assert large > 16
+    student.assert_fits()
+    student.key("f")
+    student.page.get_by_test_id("stHeader").wait_for()
+    student.wait_until(lambda: "present" not in student.page.url and "lock=rho" in student.page.url)
+    student.key("?")
+    student.says("presenter mode: large type, nothing around")
+    student.key("Escape")
+    student.key("n")
+    student.at("order")
+
+
+def test_worksheets_are_taken_away(visit):
+    lecturer = visit()
+    lecturer.button("For the class").click()
+    for name, has in (("Worksheet", False), ("Worksheet with answers", True)):
+        with lecturer.page.expect_download() as coming:
+            lecturer.page.get_by_role("button", name=name, exact=True).click()
+        text = Path(coming.value.path()).read_text(encoding="utf-8")
+        assert all(chapter.title in text for chapter in COURSE)
+        assert ("Answer." in text) == has
+
+
+def test_to_match_and_back(visit):
+    student = visit("chapter=verdict&problem=second")
+    student.main.get_by_text("Open this on Match").click()
+    student.main.get_by_role("button", name=re.compile("^Start")).wait_for()
+    student.wait_until(lambda: "data.seed=13" in student.page.url)
+    student.page.get_by_role("link", name="Learn").first.click()
+    student.at("verdict")
+    assert "problem=second" in student.page.url
+
+
+def test_match_hides_what_a_link_locks(visit):
+    student = visit("data=random&model=B&lock=model,solver&ask=How+many?&answer=20", page="")
+    student.main.get_by_role("button", name="Start", exact=True).wait_for()
+    student.says("How many?")
+    assert student.side.get_by_text("Points", exact=True).first.is_visible()
+    assert not student.side.get_by_text("Model", exact=True).first.is_visible()
+    assert not student.side.get_by_text("Solver", exact=True).first.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_every_chapter_without_sideways_scrolling(visit, scheme):
+    student = visit(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    for chapter in COURSE:
+        student.at(chapter.key)
+        assert student.main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0
+        if chapter is not COURSE[-1]:
+            student.press("Next")

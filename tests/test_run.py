@@ -1,0 +1,209 @@
+"""The only loop and the only clock: pieces make a whole, limits hold for everything, names open the front door."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adgm import ADGM, METHODS, Formula, Problem, Run, State, solve
+from adgm.methods import Entry
+from adgm.portfolio import Portfolio
+from oracles import allowed
+from problems import distances, mixed, planted, squared_difference
+
+
+class Clock:
+    """Time that passes only when somebody works."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass(frozen=True)
+class Toil:
+    """A method that only takes time: so much to begin, so much for an iteration."""
+
+    clock: Clock
+    beginning: float = 0.0
+    each: float = 0.01
+    last: int = 10**9
+
+    def init(self, problem):
+        self.clock.now += self.beginning
+        return State(iteration=0, x=np.ones(problem.n))
+
+    def step(self, problem, state, n=1):
+        n = min(n, self.last - state.iteration)
+        self.clock.now += n * self.each
+        return replace(state, iteration=state.iteration + n, trace={"energy": np.ones(n)})
+
+    def done(self, state):
+        return state.iteration >= self.last
+
+
+@pytest.mark.parametrize("each", [1e-5, 1e-3, 0.1, 0.9])
+@pytest.mark.parametrize("beginning", [0.0, 2.0])
+@pytest.mark.parametrize("every", [1, 50, 100_000])
+def test_a_time_limit_holds_for_beginning_and_iterations(beginning, each, every):
+    clock = Clock()
+    result = Run(mixed(), Toil(clock, beginning, each), time_limit=3.0, clock=clock).finish(every=every)
+    assert result.status == "time limit"
+    assert 3.0 <= clock.now <= 4.0
+    assert_allclose(result.seconds, clock.now)
+    assert len(result.history["energy"]) == result.iterations == round((clock.now - beginning) / each)
+
+
+def test_a_run_that_ends_in_time_is_not_cut_short():
+    clock = Clock()
+    result = Run(mixed(), Toil(clock, each=0.01, last=120), time_limit=3.0, clock=clock).finish()
+    assert (result.status, result.iterations) == ("iteration limit", 120)
+
+
+@pytest.mark.parametrize(
+    "method", [ADGM(), ADGM(rho0="auto"), METHODS["rrwm"].make(), METHODS["dd"].make(), Portfolio()]
+)
+def test_a_time_limit_holds_while_tables_are_built(method):
+    """Every evaluation of the formula takes its time; the answer is a matching all the same."""
+    clock = Clock()
+    rng = np.random.default_rng(0)
+
+    def slow(a, b):
+        cost = squared_difference(a, b)
+        clock.now += cost.size * 1e-5
+        return cost
+
+    formula = Formula(distances(rng.random((30, 2))), distances(rng.random((30, 2))), slow)  # 8 s for all columns
+    problem = Problem((30, 30), [formula], rows="exactly_one")
+    result = Run(problem, method, time_limit=2.0, clock=clock).finish()
+    assert result.status == "time limit"
+    assert clock.now <= 3.0
+    assert allowed(problem, problem.matrix(result.assignment))
+    assert_allclose(result.energy, problem.energy(result.assignment))
+
+
+def test_a_deadline_around_a_run_ends_it_too():
+    """ADGM+ asks for a lower bound, which is a run of its own: its time is the portfolio's."""
+    clock = Clock()
+    pairs = Problem((12, 12), [Formula(np.eye(12), np.eye(12), lambda a, b: np.abs(a - b)[..., 0])])
+    Run(pairs, Portfolio(max_iter=50), clock=clock).finish()  # builds all tables
+
+    def ticking() -> float:
+        clock.now += 0.01
+        return clock.now
+
+    result = Run(pairs, Portfolio(max_iter=50), time_limit=1.0, clock=ticking).finish()
+    assert clock.now < 3.0
+    assert allowed(pairs, pairs.matrix(result.assignment))
+
+
+def test_pieces_make_the_whole():
+    problem, method = mixed((4, 5), 3), ADGM(max_iter=400, warmup=30, patience=10)
+    whole = solve(problem, method)
+    run = Run(problem, method)
+    assert run.state is None and run.iteration == 0 and run.status is None
+    assert run.advance(7).iteration == 0
+    sizes = iter([1, 7, 40, 3] * 100)
+    while run.status is None:
+        before = run.iteration
+        asked = next(sizes)
+        state = run.advance(asked)
+        assert state.iteration == before + len(state.trace["residual"]) <= before + asked
+    assert run.status == whole.status
+    assert_array_equal(run.best()[0], whole.assignment)
+    assert run.best()[1] == whole.energy
+    assert_array_equal(run.history.arrays()["residual"], whole.history["residual"])
+    assert_array_equal(run.history.arrays()["iteration"], np.arange(1, run.iteration + 1))
+    assert run.advance(5) is run.state  # it is over
+
+
+def test_a_time_limit_changes_no_iterate():
+    problem, method = mixed((4, 5), 3), ADGM(max_iter=300)
+    one, other = solve(problem, method), solve(problem, method, time_limit=1000.0)
+    assert_array_equal(one.history["residual"], other.history["residual"])
+    assert_array_equal(one.state.blocks, other.state.blocks)
+    states = []
+    solve(problem, method, time_limit=1000.0, every=100, watch=lambda s: states.append(s) and None)
+    assert [len(s.trace.get("residual", ())) for s in states] == [0] + [100] * (len(states) - 1)
+
+
+def test_a_run_goes_on_from_a_changed_state():
+    run = Run(mixed((4, 5), 2), ADGM(rho0=1e-3, growth=1.0, max_iter=400))
+    with pytest.raises(ValueError, match="call advance first"):
+        run.change(lambda state: state)
+    run.advance()
+    run.advance(50)
+    run.change(lambda state: replace(state, rho=50.0))
+    assert run.advance(1).trace["rho"][0] == 50.0
+
+
+def test_the_best_matching_is_the_methods_own_or_what_a_stopped_run_rounds_to():
+    problem, _ = planted()
+    run = Run(problem, ADGM(rho0=0.1))
+    seen = []
+    while run.status is None:
+        run.advance(10)
+        seen.append(run.best()[1])
+        assert run.best()[1] <= run.rounded()[1]
+        assert allowed(problem, problem.matrix(run.best()[0]))
+    assert seen[-1] == run.state.best_energy == run.result().energy
+
+
+def test_a_history_of_ones_own_sees_every_iteration_once():
+    class Last:
+        def __init__(self):
+            self.seen = []
+
+        def add(self, columns):
+            assert {"iteration", "seconds", "residual"} <= {*columns} or not columns["iteration"].size
+            self.seen.extend(columns["iteration"])
+
+        def arrays(self):
+            return {}
+
+    record = Last()
+    result = Run(mixed((4, 5), 2), ADGM(max_iter=77, tol=0.0), history=record).finish(every=10)
+    assert_array_equal(record.seen, np.arange(1, 78))
+    assert result.history == {}
+
+
+def test_what_a_matching_pays_needs_no_tables():
+    for order in (1, 2, 3, 4):
+        problem = mixed((3, 4), order, seed=order)
+        result = solve(problem)
+        fresh = mixed((3, 4), order, seed=order)
+        assert_allclose(fresh.paid(result.assignment), result.energy)
+        assert "runtime" not in vars(fresh)
+
+
+def test_methods_are_called_by_name():
+    problem, truth = planted()
+    for name in ("rrwm", "adgm", "adgm+"):
+        assert_array_equal(solve(problem, name).matching, truth)
+    with pytest.raises(ValueError, match="there is no method 'magic'; the methods are adgm, "):
+        solve(problem, "magic")
+    with pytest.raises(ValueError, match="RRWM takes order 2, and this problem is of order 3"):
+        solve(mixed(order=3), "rrwm")
+
+
+def test_a_method_of_ones_own_is_one_line(monkeypatch):
+    """A newcomer's errand: a record with init, step and done, and its line in METHODS."""
+
+    @dataclass(frozen=True)
+    class Identity:
+        def init(self, problem):
+            return State(iteration=0, x=problem.vector(np.eye(*problem.shape)))
+
+        def step(self, problem, state, n=1):
+            return replace(state, iteration=1, converged=True)
+
+        def done(self, state):
+            return state.converged
+
+    monkeypatch.setitem(METHODS, "identity", Entry("Identity", Identity, range(1, 100), "a test"))
+    result = solve(mixed((3, 4), 2, rows="exactly_one"), "identity")
+    assert (result.status, result.iterations) == ("converged", 1)
+    assert_array_equal(result.matching, [0, 1, 2])

@@ -1,0 +1,173 @@
+"""Verification: maps that are known are found again, the right kind is chosen, and strangers are called strangers."""
+
+import cv2
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from adgm import METHODS, solve
+from features.datasets import warp
+from features.images import from_array
+from features.keypoints import Keypoints
+from features.models import MODELS
+from features.pairs import Pair, View, mapped
+from features.slants import Slant, agreeing, detect_both
+from features.verification import KINDS, best_map, fit, missing, verify
+
+HOMOGRAPHY = np.array([[0.9, -0.2, 60], [0.25, 1.1, -20], [3e-4, 1e-4, 1]])
+AFFINE = np.array([[0.9, -0.2, 60], [0.25, 1.1, -20], [0, 0, 1]])
+
+
+def scattered(n=200, seed=0):
+    return np.random.default_rng(seed).uniform(0, 600, (n, 2))
+
+
+def planted(matrix, wrong=60, noise=0.5, seed=1):
+    """Points under a map, the first so many of them sent anywhere."""
+    rng = np.random.default_rng(seed)
+    left = scattered()
+    right = mapped(matrix, left) + rng.normal(0, noise, left.shape)
+    right[:wrong] = rng.uniform(0, 600, (wrong, 2))
+    looks = rng.normal(size=(len(left), 32))
+    looks /= np.linalg.norm(looks, axis=1, keepdims=True)
+    return Pair(View(None, Keypoints(left, looks=looks)), View(None, Keypoints(right, looks=looks)))
+
+
+def two_cameras(n=200, seed=2):
+    """Points at all depths seen by two cameras: no map says where a point goes."""
+    rng = np.random.default_rng(seed)
+    world = rng.uniform([-2, -2, 4], [2, 2, 12], (n, 3))
+    moved = world @ cv2.Rodrigues(np.array([0.02, 0.15, 0.05]))[0].T + [1.0, 0.1, 0.0]
+    return [500 * points[:, :2] / points[:, 2:] + 300 for points in (world, moved)]
+
+
+EVERYBODY = np.stack([np.arange(200)] * 2, 1)
+
+
+@pytest.mark.parametrize(("kind", "matrix"), [("homography", HOMOGRAPHY), ("affine", AFFINE)])
+def test_a_planted_map_is_found_and_named(kind, matrix):
+    pair = planted(matrix)
+    found = verify(pair, EVERYBODY)
+    assert found.same and found.map.kind == kind
+    assert found.verified[60:].mean() > 0.97 and found.verified[:60].sum() <= 2
+    assert found.map.error < 1
+    assert np.abs(mapped(found.map.matrix, scattered()) - mapped(matrix, scattered())).max() < 3
+    assert f"{found.verified.sum()} of 200 matches obey" in found.verdict
+
+
+def test_two_views_of_a_deep_scene_ask_for_a_fundamental_matrix():
+    left, right = two_cameras()
+    pair = Pair(View(None, Keypoints(left)), View(None, Keypoints(right)))
+    found = verify(pair, EVERYBODY)
+    assert found.map.kind == "fundamental" and found.verified.mean() > 0.95
+    assert len(found.added) == 0
+    assert verify(pair, EVERYBODY, kinds=("homography",)).verified.mean() < 0.5
+
+
+def test_what_is_estimated_is_the_same_every_time():
+    first, second = (verify(planted(HOMOGRAPHY), EVERYBODY) for _ in range(2))
+    assert_array_equal(first.map.matrix, second.map.matrix)
+    assert_array_equal(first.verified, second.verified)
+
+
+def test_the_map_finds_the_matches_that_are_missing():
+    pair = planted(HOMOGRAPHY)
+    found = verify(pair, EVERYBODY[60:160])
+    added = {tuple(one) for one in found.added.tolist()}
+    assert added <= {(i, i) for i in range(60)} | {(i, i) for i in range(160, 200)}
+    assert len([i for i, _ in added if i >= 160]) >= 38
+    assert len(found.matches) == found.verified.sum() + len(added)
+    assert len(verify(pair, EVERYBODY[60:160], complete=False).added) == 0
+
+
+def test_what_the_map_finds_is_one_to_one_and_looks_alike():
+    pair = planted(HOMOGRAPHY)
+    strangers = Pair(
+        pair.left, View(None, Keypoints(pair.right.points.xy, looks=np.roll(pair.right.points.looks, 7, 0)))
+    )
+    assert len(missing(strangers, np.empty((0, 2), np.int64), HOMOGRAPHY, 3.0)) < 30  # places fit, looks do not
+    found = missing(pair, EVERYBODY[:5], HOMOGRAPHY, 3.0)
+    assert len(np.unique(found[:, 0])) == len(np.unique(found[:, 1])) == len(found)
+    assert not np.isin(found, np.arange(5)).any()
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 8, 60])
+def test_chance_is_not_taken_for_the_same_thing(count):
+    rng = np.random.default_rng(4)
+    pair = Pair(*(View(None, Keypoints(rng.uniform(0, 600, (600, 2)))) for _ in range(2)))
+    some = np.stack([rng.permutation(600)[:count] for _ in range(2)], 1)
+    found = verify(pair, some)
+    assert found.map is None and not found.verified.any()
+    if count < 30:
+        assert not found.same and "do not seem to show the same thing" in found.verdict
+
+
+@pytest.mark.parametrize("xy", [np.zeros((20, 2)), np.outer(np.arange(20), [1.0, 2.0])], ids=["one place", "a line"])
+def test_degenerate_points_do_no_harm(xy):
+    pair = Pair(View(None, Keypoints(xy)), View(None, Keypoints(xy)))
+    verify(pair, np.stack([np.arange(20)] * 2, 1), complete=False)
+    assert all(fit(kind, xy[:2], xy[:2]) is None for kind in KINDS)
+    assert best_map({}, 6) is None
+
+
+def test_a_map_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="no map 'circle'; choose among homography, affine, fundamental"):
+        verify(planted(AFFINE), EVERYBODY, kinds=("circle",))
+
+
+# ---- a second look from a slant --------------------------------------------------------------------------------
+
+
+def squeezed(image, factor=3.0):
+    """The photograph from a slant: three times narrower, and turned."""
+    seen, matrix = Slant(factor, 0.4).view(image.grey)
+    return from_array(seen), np.vstack([matrix, [0, 0, 1]])
+
+
+def test_a_slanted_view_tells_places_and_frames_in_pixels_of_the_image():
+    image = warp.photograph()
+    seen, matrix = Slant(2.0, 0.7).view(image.grey)
+    points = Slant(2.0, 0.7).detect(image, 50)
+    place = mapped(np.vstack([matrix, [0, 0, 1]]), points.xy)
+    assert ((place >= 0) & (place <= np.array(seen.shape[::-1]))).all()
+    axes = matrix[:, :2] @ points.axes  # in the view every frame is as wide as it is long
+    assert np.allclose(np.linalg.norm(axes[:, :, 0], axis=1), np.linalg.norm(axes[:, :, 1], axis=1), rtol=1e-6)
+
+
+def test_where_nothing_agrees_one_image_is_seen_from_a_slant_and_then_matched():
+    left = warp.photograph()
+    right, homography = squeezed(left)
+    heard = []
+    found = detect_both(
+        (left, right), "sift", {"left": 300, "right": 300}, told=lambda share, words: heard.append(share)
+    )
+    pair = Pair(View(left, found[0]), View(right, found[1]), homography=homography)
+    assert heard and (found[0].shape is not None) != (found[1].shape is not None)
+    result = solve(MODELS["photo"].build(pair), METHODS["adgm"].make())
+    checked = verify(pair, result.pairs)
+    assert checked.same and pair.correct(checked.matches).mean() > 0.9
+    assert pair.correct(checked.matches).sum() >= 30
+
+
+def test_a_second_look_is_not_taken_where_the_first_will_do_and_can_be_stopped():
+    left = warp.photograph()
+    heard = []
+    detect_both((left, left), "sift", {"left": 200, "right": 200}, told=lambda share, words: heard.append(share))
+    assert not heard
+    noise = from_array(np.random.default_rng(0).integers(0, 255, (300, 300)).astype(np.uint8))
+    detect_both(
+        (left, noise), "sift", {"left": 100, "right": 100}, told=lambda share, words: heard.append(share) or True
+    )
+    assert heard == [0.0]
+
+
+def test_strangers_do_not_agree():
+    left = warp.photograph()
+    blurred = cv2.GaussianBlur(np.random.default_rng(0).integers(0, 255, (400, 400)).astype(np.uint8), (0, 0), 2)
+    other = from_array(cv2.equalizeHist(blurred))
+    found = detect_both((left, other), "sift", {"left": 300, "right": 300}, told=lambda share, words: True)
+    assert agreeing(*found, 500.0) < 10
+    pair = Pair(View(left, found[0]), View(other, found[1]))
+    result = solve(MODELS["photo"].build(pair), METHODS["adgm"].make())
+    checked = verify(pair, result.pairs)
+    assert not checked.same and "do not seem to show the same thing" in checked.verdict
