@@ -1,7 +1,7 @@
 """The README's pictures of the app, taken from a real run in a real browser: python assets/make_pictures.py
 
-Writes match.png (a finished run) and match.gif (the run itself) beside this file. With --all, pictures in the dark and
-on a phone go to a folder of one's choice, for looking at.
+Writes match.png and photographs.png (finished runs) and match.gif (a run itself) beside this file. With --all, pictures
+in the dark and on a phone go to a folder of one's choice, for looking at.
 """
 
 import argparse
@@ -16,17 +16,18 @@ from PIL import Image
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from experiments.driving import Server, Visit, chromium, serving  # noqa: E402
+from experiments.browser import Server, Visit, chromium, serving  # noqa: E402
 
-WIDTH, HEIGHT = 1400, 1590
+WIDTH, HEIGHT = 1400, 860
+PHOTOGRAPHS = "?data=portrait&model=photo&method=adgm"
 SCENE = "?data=turntable&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C&method=adgm"
 Box = dict[str, float]
 GIF_WIDTH, FRAMES, MILLISECONDS, COLOURS = 760, 36, 120, 192
 
 
-def open_page(browser: Any, server: Server, **options: Any) -> Visit:
+def open_page(browser: Any, server: Server, scene: str = SCENE, **options: Any) -> Visit:
     options = {"viewport": {"width": WIDTH, "height": HEIGHT}, "color_scheme": "light"} | options
-    page = Visit(browser.new_context(**options), f"{server.url}/{SCENE}")
+    page = Visit(browser.new_context(**options), f"{server.url}/{scene}")
     page.ready()
     return page
 
@@ -54,27 +55,27 @@ def running(browser: Any, server: Server) -> list[Image.Image]:
     page.says("Paused")
     page.page.locator(".st-key-heat-map canvas").last.wait_for()
     box, frames, going = region(page), list[Image.Image](), page.page.get_by_role("button", name="Step", exact=True)
-    while going.is_visible():
+    while going.is_enabled():
         frames.append(Image.open(io.BytesIO(page.page.screenshot(clip=box))).convert("RGB"))
         before = page.iteration()
         going.click()
-        page.wait_until(partial(beyond, page, before))
+        page.wait_until(partial(beyond, page, before, going))
         page.page.wait_for_timeout(300)  # until it is drawn
     page.close()
     return frames
 
 
-def beyond(page: Visit, iteration: int) -> bool:
-    return page.iteration() > iteration
+def beyond(page: Visit, iteration: int, going: Any) -> bool:
+    return page.iteration() > iteration or not going.is_enabled()
 
 
 def region(page: Visit) -> Box:
-    """Where the canvas and the curves are."""
-    canvas = page.page.locator("canvas[aria-roledescription]").last.bounding_box()
-    chart = page.page.locator(".st-key-heat-map").last.bounding_box()
-    top = canvas["y"] - 52
-    return {"x": canvas["x"] - 12, "y": top, "width": canvas["width"] + 24,
-            "height": chart["y"] + chart["height"] - top + 6}  # fmt: skip
+    """Where the canvas and, beside it, the curves are."""
+    canvas = page.page.locator(".st-key-picture").last.bounding_box()
+    curves = page.page.locator(".st-key-curves").last.bounding_box()
+    left, top = canvas["x"] - 8, min(canvas["y"], curves["y"]) - 4
+    bottom = max(box["y"] + box["height"] for box in (canvas, curves))
+    return {"x": left, "y": top, "width": curves["x"] + curves["width"] + 8 - left, "height": bottom + 4 - top}
 
 
 def animated(frames: list[Image.Image]) -> bytes:
@@ -100,6 +101,7 @@ def main() -> None:
     options = parser.parse_args()
     with serving(ADGM_DATA_DIR=None) as server, chromium() as browser:
         (HERE / "match.png").write_bytes(finished(browser, server))
+        (HERE / "photographs.png").write_bytes(finished(browser, server, scene=PHOTOGRAPHS))
         (HERE / "match.gif").write_bytes(animated(running(browser, server)))
         if options.all is not None:
             options.all.mkdir(parents=True, exist_ok=True)
