@@ -134,6 +134,33 @@ def wait_until(condition: Callable[[], object], seconds: float, pause: Callable[
         pause(0.05)
 
 
+# Streamlit's messages say what they are by the number of the one field that is set.
+RERUN_SCRIPT = 11  # in what the browser sends
+NEW_SESSION, SCRIPT_FINISHED = 4, 6  # in what it receives
+BEGINS_AGAIN = 2  # how a drawing of the page has finished that is drawn once more at once
+
+
+def fields(message: bytes) -> Iterator[tuple[int, int]]:
+    """A protobuf message's own fields: their numbers, and their values or (of texts and messages) lengths."""
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        tag = number()
+        value = number()
+        yield tag >> 3, value
+        if tag & 7 == 2:  # a text or a message follows its length
+            at += value
+
+
 class Visit:
     """One visitor of the app: the page, what the browser received, and what went wrong in it."""
 
@@ -143,6 +170,7 @@ class Visit:
         self.page.set_default_timeout(1000 * PATIENCE)
         self.received: list[bytes] = []
         self.sent: list[bytes] = []
+        self.talk: list[str] = []  # drawings of the page: asked, begun, finished, in the order they came
         self.fetched: list[str] = []  # addresses of media files
         self.errors: list[str] = []
         self.page.on("console", self._listen)
@@ -162,8 +190,20 @@ class Visit:
             self.fetched.append(request.url)
 
     def _overhear(self, socket: Any) -> None:
-        for event, kept in (("framereceived", self.received), ("framesent", self.sent)):
-            socket.on(event, lambda said, kept=kept: kept.append(said if isinstance(said, bytes) else said.encode()))
+        socket.on("framesent", self._say)
+        socket.on("framereceived", self._hear)
+
+    def _say(self, message: bytes) -> None:
+        self.sent.append(message)
+        self.talk += ["asked" for field, _ in fields(message) if field == RERUN_SCRIPT]
+
+    def _hear(self, message: bytes) -> None:
+        self.received.append(message)
+        for field, value in fields(message):
+            if field == NEW_SESSION:
+                self.talk.append("begun")
+            elif field == SCRIPT_FINISHED and value != BEGINS_AGAIN:
+                self.talk.append("finished")
 
     def close(self) -> None:
         self.page.close()
@@ -195,8 +235,11 @@ class Visit:
         return found
 
     def settled(self) -> None:
-        """The server has answered the last click."""
-        self.page.wait_for_timeout(100)
+        """The server has answered the last click, however long it took to begin."""
+        self.page.wait_for_timeout(100)  # a widget waits a moment before it tells
+        self.wait_until(lambda: "asked" in self.talk)
+        asked = len(self.talk) - self.talk[::-1].index("asked")
+        self.wait_until(lambda: re.search("begun.*finished", " ".join(self.talk[asked:])))
         self.page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
 
     def status(self) -> str:
