@@ -15,7 +15,7 @@ from experiments import bench, runner, store, summary, toml_spec
 from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, StoreError
-from experiments.studies import STUDIES, photos
+from experiments.studies import STUDIES
 from experiments.workers import MEMORY
 from features.datasets import DATASETS
 
@@ -103,10 +103,6 @@ def chosen_methods(experiment: Experiment, text: str | None) -> Experiment:
 
 
 def run_run(options: argparse.Namespace) -> int:
-    if options.name == "photos":  # no method of the engine: the study's own loop
-        return COMMANDS["photos"][2](
-            argparse.Namespace(scenes=None, points=photos.POINTS, output=Path("runs/photos.csv"))
-        )
     experiment = chosen_methods(find(options.name), options.methods)
     sample = None if options.full else options.sample
     path = options.store or Path("runs") / f"{experiment.name}.jsonl"

@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from adgm import METHODS
 from experiments import summary
-from experiments.spec import Experiment, Panel
+from experiments.spec import KNOWN, Experiment, Panel, Variant
 from experiments.store import Content, Record
 from experiments.summary import MEASURES, OURS, PUBLISHED, Point
 from features.datasets import DATASETS
@@ -32,16 +31,12 @@ caption{text-align:left;font-weight:600;padding:.3rem 0}code{background:#f3f4f6;
 """
 
 
-def look(method: str) -> dict[str, Any]:
-    """How a method is drawn, the same in every figure."""
-    width, order = (2.2, 3) if method in PUBLISHED + OURS else (1.2, 2)
-    own = method_look(method)
-    return {"color": own.colour, "marker": own.marker, "ls": own.stroke, "lw": width, "ms": 5, "zorder": order}
-
-
-def name(method: str) -> str:
-    """A method's label; a variant's own name."""
-    return METHODS[method].label if method in METHODS else method
+def look(variant: Variant) -> dict[str, Any]:
+    """How a method is drawn, the same in every figure; a variant of it is dotted."""
+    width, order = (2.2, 3) if variant.method in PUBLISHED + OURS else (1.2, 2)
+    own = method_look(variant.method)
+    stroke = own.stroke if variant.name in KNOWN else "dotted"
+    return {"color": own.colour, "marker": own.marker, "ls": stroke, "lw": width, "ms": 5, "zorder": order}
 
 
 # ---- curves ------------------------------------------------------------------------------------------------------
@@ -75,7 +70,7 @@ def curves(experiment: Experiment, panels: Sequence[Panel], rows: Sequence[Recor
             for method in experiment.applicable(panel):
                 mine = {x: means[panel.title, x, method] for x in panel.values if (panel.title, x, method) in means}
                 if mine:
-                    draw(axes, panel, mine, method)
+                    draw(axes, panel, mine, experiment.variant(method))
                     shown[method] = None
             furnish(axes, panel)
             if alone or line == 0:
@@ -84,7 +79,8 @@ def curves(experiment: Experiment, panels: Sequence[Panel], rows: Sequence[Recor
                 axes.set_ylabel(MEASURES[measure].label, fontsize=9)
             if alone or line == len(measures) - 1:
                 axes.set_xlabel(panel.label, fontsize=9)
-    handles = [Line2D([], [], label=name(method), **look(method)) for method in experiment.methods if method in shown]
+    drawn = [experiment.variant(method) for method in experiment.methods if method in shown]
+    handles = [Line2D([], [], label=variant.label, **look(variant)) for variant in drawn]
     columns = min(2 * wide, max(len(handles), 1))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8.5, frameon=False)
     return figure
@@ -99,9 +95,9 @@ def places(panel: Panel) -> dict[Value, float]:
     return {x: float(x) for x in panel.values}
 
 
-def draw(axes: Axes, panel: Panel, mine: dict[Value, Point], method: str) -> None:
+def draw(axes: Axes, panel: Panel, mine: dict[Value, Point], variant: Variant) -> None:
     at = places(panel)
-    style = look(method)
+    style = look(variant)
     if all(isinstance(x, str) for x in panel.values):
         style["ls"] = ""
     xs, means, errors = [at[x] for x in mine], [p.mean for p in mine.values()], [p.error for p in mine.values()]
@@ -129,11 +125,12 @@ def tables(experiment: Experiment, rows: Sequence[Record]) -> list[Table]:
         methods = [m for m in experiment.applicable(panel) if any(row["method"] == m for row in rows)]
         if not panel.values:
             beside = {MEASURES[measure].label: (measure, None) for measure in experiment.measures}
-            found.append(table(panel, panel.title, beside, methods, means))
+            found.append(table(experiment, panel, panel.title, beside, methods, means))
             continue
         for measure in experiment.measures:
             columns = {_short(x): (measure, x) for x in panel.values}
-            found.append(table(panel, f"{panel.title}: {MEASURES[measure].label}", columns, methods, means))
+            title = f"{panel.title}: {MEASURES[measure].label}"
+            found.append(table(experiment, panel, title, columns, methods, means))
     return [one for one in found if one.lines]
 
 
@@ -142,6 +139,7 @@ def _short(x: Value) -> str:
 
 
 def table(
+    experiment: Experiment,
     panel: Panel,
     title: str,
     columns: Mapping[str, tuple[str, Value | None]],
@@ -155,7 +153,7 @@ def table(
         if found:
             digits = [MEASURES[measure].digits for measure, _ in columns.values()]
             cells = ["–" if p is None else f"{p.mean:.{d}f}" for p, d in zip(line, digits, strict=True)]
-            lines.append((name(method), *cells))
+            lines.append((experiment.variant(method).label, *cells))
             numbers.append([None if p is None else p.mean for p in line])
             counts.append(max(point.count for point in found))
     bold = set()
@@ -185,7 +183,7 @@ def long_csv(experiment: Experiment, rows: Sequence[Record]) -> str:
 def settings(content: Content, experiment: Experiment) -> list[tuple[str, str]]:
     """What made the rows, as lines of a table."""
     last = content.run
-    methods = ", ".join(name(method) for method in experiment.methods)
+    methods = ", ".join(experiment.variant(method).label for method in experiment.methods)
     models = ", ".join(f"{MODELS[key].label}" for key in dict.fromkeys(panel.model for panel in experiment.panels))
     machines = [f"{m['id']}: {m['cpu']}, {m['cores']} cores, {m['system']}" for m in content.machines.values()]
     sample = "all pairs" if last["sample"] is None else f"{last['sample']} pairs per setting (seeded, nested)"

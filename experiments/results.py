@@ -168,18 +168,12 @@ def gmbench_section() -> str:
 
 def photos_section() -> str:
     """Photographs, once rows are shipped."""
-    if not photos.FILE.is_file():
+    content = store.read(SHIPPED / "photos.jsonl.gz")
+    if not content.runs:
         return ""
-    rows = photos.read()
-    looks = {"plain": "The strongest points of both photographs", "slant": "With a second look where little agrees"}
-    tables = [f"{about}:\n\n{photos.table(rows, look).markdown()}" for look, about in looks.items()]
-    head = f"""## Photographs
-
-{len({(row.scene, row.number) for row in rows})} pairs of Oxford's {", ".join(sorted({r.scene for r in rows}))}, \
-{photos.POINTS} SIFT points in each photograph, the same for every method; right is within 4 px of the known map. The
-constants were chosen on the odd pairs (1–3, 1–5). `python -m experiments photos`
-"""
-    return "\n".join([head, *tables])
+    asked = summary.declared(content)
+    head = f"## {asked.title}\n\n`python -m experiments photos`\n"
+    return "\n".join([head, photos.text(content), "", provenance(content, asked)])
 
 
 def text() -> str:

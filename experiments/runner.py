@@ -253,7 +253,7 @@ def estimate(experiment: Experiment, units: Sequence[Unit], known: Mapping[str, 
         guess = GUESSES[max(MODELS[group.units[0].setup.model].orders)]
         total += builds.get(group.units[0].panel, guess[0])
         for unit in group.units:
-            method = unit.setup.method
+            method = unit.variant.name
             total += means.get((unit.panel, method), means.get(method, guess[1]))
     return START_UP + total / max(1, min(workers, os.cpu_count() or 1)) if units else 0.0
 

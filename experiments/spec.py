@@ -12,11 +12,15 @@ from experiments.selections import SELECTIONS, Params, sampled
 from features.datasets import DATASETS
 from features.models import MODELS
 from features.parameters import Value
+from features.ransac import CLASSICS
 from features.recipe import Recipe, method_options
 
 MOST_UNITS = 500_000
 MOST_PANELS, MOST_VALUES, MOST_SEEDS, MOST_DRAWN = 40, 200, 100, 10_000
-MEASURED = ("ratio", "objective", "best", "accuracy", "error", "optimum", "seconds", "iterations")
+MEASURED = (
+    *("ratio", "objective", "best", "accuracy", "error", "right", "precision", "optimum", "seconds", "iterations"),
+)
+KNOWN: dict[str, Any] = {**METHODS, **CLASSICS}  # what an experiment can compare
 PARTS = {"dataset": "dataset_params", "model": "model_params", "method": "method_options"}
 
 
@@ -56,13 +60,14 @@ def unit_key(panel: str, x: Value | None, setup: Recipe, variant: str = "") -> s
 
 @dataclass(frozen=True)
 class Variant:
-    """A method of an experiment under a name of its own."""
+    """A method of an experiment under a name of its own, or a classic, which looks at the pair and at no problem."""
 
     name: str
-    method: str  # the key in METHODS
+    method: str  # the key in METHODS, or in CLASSICS
     options: Params = field(default_factory=dict)
     thousandths_of_n: Params = field(default_factory=dict)  # options in n / 1000, n being the problem's variables
     searches: int = 0  # local searches that follow: the first from what was found, the others from random matchings
+    verified: bool = False  # whether a map checks and completes what was found (see `features.verification`)
     time_limit: float | None = None  # None: the experiment's
 
     def __post_init__(self) -> None:
@@ -70,14 +75,33 @@ class Variant:
         for options in (self.options, self.thousandths_of_n):
             if not isinstance(options, Mapping):
                 raise Wrong("variants", f"The options of {self.name!r} are {options!r}, not names with their values.")
-        if self.method not in METHODS:
-            raise Wrong("variants", f"{self.name!r} is of the method {self.method!r}; there are {', '.join(METHODS)}.")
+        if self.method not in KNOWN:
+            raise Wrong("variants", f"{self.name!r} is of the method {self.method!r}; there are {', '.join(KNOWN)}.")
+        if not isinstance(self.verified, bool):
+            raise Wrong("variants", f"verified is {self.verified!r}; expected true or false.")
         if not _whole(self.searches, 0, 100_000):
             raise Wrong("variants", f"searches is {self.searches!r}; expected a whole number from 0.")
         try:
-            Recipe(method=self.method, method_options={**self.options, **self.thousandths_of_n})
+            self.recipe(Recipe(), {**self.options, **self.thousandths_of_n})
         except ValueError as error:
             raise Wrong("variants", str(error)) from None
+
+    @property
+    def label(self) -> str:
+        """For people: what it is called where it is listed, its own name if it is a variant."""
+        return str(KNOWN[self.name].label) if self.name in KNOWN else self.name
+
+    @property
+    def classic(self) -> bool:
+        return self.method in CLASSICS
+
+    def recipe(self, chosen: Recipe, options: Params) -> Recipe:
+        """The choice with this method, which a classic leaves as it is: no problem is solved by it."""
+        if self.classic:
+            if options:
+                raise ValueError(f"{self.label} has no option {next(iter(options))!r}; it has none.")
+            return chosen
+        return replace(chosen, method=self.method, method_options=options)
 
 
 @dataclass(frozen=True)
@@ -218,12 +242,12 @@ class Panel:
         }
         own = seed * self.count + number if self.pairs == "drawn" else seed
         chosen["dataset_params"] |= {"seed": own, **pair}
-        chosen["method_options"] |= variant.options
+        options = {**chosen.pop("method_options"), **variant.options}
         if any(one.name == "seed" for one in MODELS[self.model].parameters):
             chosen["model_params"].setdefault("seed", seed)
-        if seed and "seed" in method_options(variant.method):
-            chosen["method_options"].setdefault("seed", seed)
-        return Recipe(dataset=self.dataset, model=self.model, method=variant.method, **chosen)
+        if seed and not variant.classic and "seed" in method_options(variant.method):
+            options.setdefault("seed", seed)
+        return variant.recipe(Recipe(dataset=self.dataset, model=self.model, **chosen), options)
 
 
 @dataclass(frozen=True)
@@ -233,7 +257,7 @@ class Experiment:
     name: str
     title: str
     panels: tuple[Panel, ...]
-    methods: tuple[str, ...]  # keys of METHODS, or names of variants
+    methods: tuple[str, ...]  # keys of METHODS or CLASSICS, or names of variants
     about: str = ""
     paper: str = ""  # what the paper says about it
     measures: tuple[str, ...] = ("ratio", "accuracy")
@@ -253,7 +277,7 @@ class Experiment:
         for at, title in enumerate(titles):
             if title in titles[:at]:
                 raise Wrong(f"panel.{at}.title", f"Two panels are called {title!r}; different titles are right.")
-        for one, known in (("methods", [*METHODS, *self._variants]), ("measures", list(MEASURED))):
+        for one, known in (("methods", [*KNOWN, *self._variants]), ("measures", list(MEASURED))):
             self._check_names(one, known)
         seeds = self.seeds
         whole = isinstance(seeds, tuple) and all(_whole(seed, 0, 100_000) for seed in seeds)
@@ -284,7 +308,7 @@ class Experiment:
         for key, options in [*tries, ("method_options", panel.method_options)]:
             for method in self.applicable(panel) if options else ():
                 try:
-                    Recipe(method=self.variant(method).method, method_options=dict(options or {}))
+                    self.variant(method).recipe(Recipe(), dict(options or {}))
                 except ValueError as error:
                     raise Wrong(f"panel.{at}.{key}", str(error)) from None
 
@@ -301,9 +325,14 @@ class Experiment:
     def applicable(self, panel: Panel) -> tuple[str, ...]:
         """The methods that take this panel's problems; `Entry.refusal` has the last word when it sees one."""
         orders = MODELS[panel.model].orders
-        entries = {name: METHODS[self.variant(name).method] for name in self.methods}
-        fitting = [name for name, entry in entries.items() if max(orders) in entry.orders]
-        return tuple(name for name in fitting if 1 in orders or not entries[name].needs_unary)
+
+        def fits(variant: Variant) -> bool:
+            if variant.classic:
+                return True
+            entry = METHODS[variant.method]
+            return max(orders) in entry.orders and (1 in orders or not entry.needs_unary)
+
+        return tuple(name for name in self.methods if fits(self.variant(name)))
 
     def size(self, sample: int | None = None) -> int:
         """How many units there are."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adgm import METHODS
-from experiments.spec import Experiment
+from experiments.spec import KNOWN, Experiment
 from experiments.store import Content, Record
 from features.metrics import ratio
 from features.parameters import Value
@@ -56,6 +56,10 @@ MEASURES: dict[str, Measure] = {
     "best": Measure("Objective / best found", lambda row: row.get("best"), 1, 4),
     "accuracy": Measure("Accuracy (%)", share, 1, 1),
     "error": Measure("Error (%)", lambda row: share(row, wrong=True), -1, 2),
+    "right": Measure("Right matches", lambda row: row.get("correct"), 1, 0),
+    "precision": Measure(
+        "Precision (%)", lambda row: percent(row["correct"] / row["matched"] if row.get("matched") else None), 1, 1
+    ),
     "optimum": Measure("Global optimum (%)", lambda row: percent(row.get("optimum")), 1, 1),
     "seconds": Measure("Time (s)", lambda row: row.get("comparable_seconds"), -1, 4),
     "iterations": Measure("Iterations", lambda row: row.get("iterations"), 0, 0),
@@ -70,7 +74,7 @@ def declared(content: Content) -> Experiment:
     given = dict(content.run["experiment"])
     asked = dict.fromkeys(name for run in content.runs for name in run["experiment"]["methods"])
     variants = [variant["name"] for variant in given.get("variants", ())]
-    given["methods"] = [name for name in (*METHODS, *variants) if name in asked]
+    given["methods"] = [name for name in (*KNOWN, *variants) if name in asked]
     return Experiment.from_dict(given)
 
 
@@ -94,14 +98,17 @@ def enriched(content: Content, experiment: Experiment) -> list[Record]:
     rows = [
         {**row, "problem": problem_of(row, experiment)}
         for row in content.rows.values()
-        if row.get("energy") is not None and row["panel"] in titles and row["method"] in experiment.methods
+        if "matched" in row and row["panel"] in titles and row["method"] in experiment.methods
     ]
     rivals: dict[str, list[Record]] = {}
     machine = main_machine(rows)
     for row in rows:
         row["comparable_seconds"] = row["seconds"] if row["machine"] == machine else None
         rivals.setdefault(row["problem"], []).append(row)
-    for mine in rivals.values():
+    for everybody in rivals.values():
+        mine = [row for row in everybody if row.get("energy") is not None]
+        if not mine:
+            continue
         lowest = min(row["energy"] for row in mine)
         proved = [row["energy"] for row in mine if row.get("proved")]
         lower = max((row["lower"] for row in mine if row.get("lower") is not None), default=-math.inf)
@@ -229,6 +236,8 @@ def verdicts(rows: Sequence[Record], experiment: Experiment) -> list[str]:
     compared = {"objective": "objective" if "objective" in experiment.measures else "ratio", "accuracy": "accuracy"}
     if "error" in experiment.measures:
         compared = {"errors": "error", "global optima": "optimum"}
+    elif "right" in experiment.measures:
+        compared = {"right matches": "right", "precision": "precision"}
     lines = []
     for team, rivals in ((PUBLISHED, OURS), (OURS, PUBLISHED)):
         mine = [key for key in team if key in experiment.methods]

@@ -20,12 +20,14 @@ from adgm.local_search import polish
 from adgm.rounding import Assignment, best_rounding, hungarian
 from experiments.spec import Unit
 from experiments.store import Record
+from features.comparison import reference_row
 from features.datasets import DATASETS
 from features.datasets.photos import PAIRS, everything
-from features.metrics import measure, objectives
+from features.metrics import Metrics, matched_pairs, measure, measure_matches, objectives
 from features.models import MODELS
 from features.pairs import Pair
 from features.recipe import Recipe
+from features.verification import verify
 
 EVERY = 20  # iterations between two looks at the clock
 TIMING = ("seconds", "build_seconds", "machine")  # what differs between two runs of the same unit
@@ -66,7 +68,8 @@ def run_group(group: Group) -> Iterator[Record]:
 def share_tables(problem: Problem, units: Sequence[Unit]) -> None:
     """What several methods look at is part of building, and nobody's time: the walk over all costs, the affinities."""
     _ = problem.scale
-    rivals = [METHODS[unit.setup.method] for unit in units if not unit.setup.method.startswith("adgm")]
+    named = {unit.variant.method for unit in units if not unit.variant.classic}
+    rivals = [METHODS[key] for key in named if not key.startswith("adgm")]
     if any(not entry.refusal(problem) for entry in rivals):
         affinity(problem)
 
@@ -74,21 +77,15 @@ def share_tables(problem: Problem, units: Sequence[Unit]) -> None:
 def row(unit: Unit, pair: Pair, problem: Problem) -> Record:
     """What one method made of one problem."""
     setup, variant = unit.setup, unit.variant
-    if refusal := METHODS[setup.method].refusal(problem):
+    if not variant.classic and (refusal := METHODS[setup.method].refusal(problem)):
         return failed(unit, refusal, "refused")
     try:
-        method: Any = setup.method_object()
-        if variant.thousandths_of_n:
-            scaled = {name: value * problem.n / 1000 for name, value in variant.thousandths_of_n.items()}
-            method = replace(method, **scaled)
-        result, by = watched(problem, method, unit)
-        found = searched(problem, result.assignment, variant.searches)
-        metrics = measure(pair, problem, found, MODELS[setup.model].sense)
+        told, metrics = classic(unit, pair, problem) if variant.classic else solved(unit, pair, problem)
     except Exception as error:
         return failed(unit, reason_of(error, "run this method"))
     value, truth_value = objectives(problem, metrics)
     return {
-        **begun(unit, result.status),
+        **begun(unit, told.pop("status")),
         "shape": list(pair.shape),
         "matched": metrics.matched,
         "correct": metrics.correct,
@@ -97,12 +94,37 @@ def row(unit: Unit, pair: Pair, problem: Problem) -> Record:
         "truth_energy": finite(metrics.truth_energy),
         "objective": finite(value),
         "truth_objective": finite(truth_value),
-        "iterations": result.iterations,
-        "seconds": round(result.seconds, 6),
         "machine": machine()["id"],
-        **said(result),
-        **({"by": by} if by else {}),
+        **told,
     }
+
+
+def solved(unit: Unit, pair: Pair, problem: Problem) -> tuple[Record, Metrics]:
+    """A method of ours: what it says of itself, and what its matching is worth."""
+    variant, sense = unit.variant, MODELS[unit.setup.model].sense
+    method: Any = unit.setup.method_object()
+    if variant.thousandths_of_n:
+        scaled = {name: value * problem.n / 1000 for name, value in variant.thousandths_of_n.items()}
+        method = replace(method, **scaled)
+    result, by = watched(problem, method, unit)
+    found, seconds = searched(problem, result.assignment, variant.searches), result.seconds
+    if variant.verified:
+        began = perf_counter()
+        checked = verify(pair, matched_pairs(problem, found))
+        seconds += perf_counter() - began
+        metrics = measure_matches(pair, problem, checked.matches if checked.same else checked.matches[:0], sense)
+    else:
+        metrics = measure(pair, problem, found, sense)
+    told = {"status": result.status, "iterations": result.iterations, "seconds": round(seconds, 6), **said(result)}
+    return {**told, **({"by": by} if by else {})}, metrics
+
+
+def classic(unit: Unit, pair: Pair, problem: Problem) -> tuple[Record, Metrics]:
+    """What people use instead, on the same points, measured by the same model."""
+    row = reference_row(unit.setup, pair, problem, unit.variant.method)
+    if row.result is None or row.metrics is None:
+        raise ValueError(row.refusal)
+    return {"status": row.result.status, "iterations": 1, "seconds": round(row.result.seconds, 6)}, row.metrics
 
 
 def watched(problem: Problem, method: Any, unit: Unit) -> tuple[Result[Any], dict[str, float | None]]:
@@ -155,7 +177,10 @@ def reason_of(error: BaseException, what: str) -> str:
 
 
 def load(setup: Recipe) -> tuple[Pair, dict[str, Any], str]:
-    """The pair without images, the parameters that made it, and a word where they are not the ones asked for."""
+    """The pair, the parameters that made it, and a word where they are not the ones asked for.
+
+    It comes without its images, which take time to read, unless points are described by them.
+    """
     at, note = dict(setup.dataset_params), ""
     if setup.dataset in PAIRS:
         own = everything(setup.dataset, int(at.get("number", 1))).outliers()
@@ -163,7 +188,7 @@ def load(setup: Recipe) -> tuple[Pair, dict[str, Any], str]:
             if int(at.get(name, 0)) > has:
                 note = f"{has} of {at[name]} {name.replace('_', ' ')}: all that this pair has"
                 at[name] = has
-    return DATASETS[setup.dataset].load(images=False, **at), at, note
+    return DATASETS[setup.dataset].load(images=MODELS[setup.model].photographs, **at), at, note
 
 
 def said(result: Result[Any]) -> Record:

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from adgm import METHODS, Problem, Result, State
-from adgm.lower_bound import checked
-from features.metrics import BETTER, SAME, WORD, Metrics, as_assignment, measure, number, ratio
+from features.metrics import BETTER, SAME, WORD, Metrics, as_assignment, measure, measure_matches, number, ratio
 from features.models import MODELS
 from features.pairs import Pair
 from features.plots.figures import grid
@@ -71,11 +70,7 @@ def references(pair: Pair) -> list[str]:
 
 
 def reference_row(recipe: Recipe, pair: Pair, problem: Problem, key: str) -> Row:
-    """A classic on the pair's images, measured by the model like any other matching.
-
-    Who may leave points out pays less: under a cost model such a matching has no score if the problem forbids it.
-    Neither has one that matches points which are no candidates of the problem; all of it is told right from wrong.
-    """
+    """A classic on the pair's images, measured by the model like any other matching."""
     began = perf_counter()
     try:
         matching = CLASSICS[key].matching(pair)
@@ -85,23 +80,10 @@ def reference_row(recipe: Recipe, pair: Pair, problem: Problem, key: str) -> Row
     rows = np.flatnonzero(matching >= 0)
     matches = np.stack([rows, matching[rows]], axis=1)
     assignment = as_assignment(problem, matching)
-    metrics = measure(pair, problem, assignment, MODELS[recipe.model].sense)
-    correct = int(pair.correct(matches).sum()) if pair.judged else None
-    metrics = replace(metrics, matched=len(matches), correct=correct)
-    forbidden = metrics.sense == "cost" and not _allowed(problem, assignment)
-    if forbidden or int(assignment.sum()) < len(matches):
-        metrics = replace(metrics, energy=math.nan)
+    metrics = measure_matches(pair, problem, matches, MODELS[recipe.model].sense)
     state = State(iteration=1, x=assignment.astype(float), best=assignment, converged=True)
     result: Result[Any] = Result(problem, assignment, metrics.energy, "converged", 1, seconds, {}, state)
     return Row(recipe, result, metrics, reference=key, matches=matches)
-
-
-def _allowed(problem: Problem, assignment: NDArray[np.bool_]) -> bool:
-    try:
-        checked(problem, assignment)
-    except ValueError:
-        return False
-    return True
 
 
 def compare(

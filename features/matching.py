@@ -117,7 +117,7 @@ def match(
     """Match two images (paths, files' bytes, pixels), a `Pair`, or the pair that a `Recipe` describes.
 
     The recipe says by which model and method, and how points are detected in images that come without any; without
-    one, images are matched by the combined model on SIFT points. `changes` are fields of the recipe, such as
+    one, images are matched by the model for photographs on SIFT points. `changes` are fields of the recipe, such as
     ``model="B", model_params={"sigma2": 900}, method="rrwm"``. `points` and `truth` are files (see
     `features.point_files`); `watch`, `every` and `time_limit` are those of `adgm.solve`; with `curve` the assignments
     on the way are rounded too.

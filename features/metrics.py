@@ -4,7 +4,8 @@
 Energies are costs and are minimised; the one place where a number for people is made from an energy is `score`.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm import ANY, EXACTLY_ONE, Problem, State, terms
 from adgm.affinity import affinity
+from adgm.lower_bound import checked
 from adgm.rounding import Assignment, best_rounding, hungarian
 from features.models.base import Sense
 from features.pairs import Pair
@@ -238,6 +240,29 @@ def measure(pair: Pair, problem: Problem, assignment: ArrayLike, sense: Sense) -
         truth_energy = min(truth_energy, energy)
     tolerance = pair.tolerance if pair.truth is None else None
     return Metrics(pair.shape, len(found), energy, sense, correct, possible, truth_energy, added, tolerance)
+
+
+def measure_matches(pair: Pair, problem: Problem, matches: NDArray[np.int64], sense: Sense) -> Metrics:
+    """The metrics of matches (k × 2) that the problem has not made, such as a classic's or those that a map found.
+
+    All of them are told right from wrong. They have an energy (else nan) if the problem has them all as candidates
+    and, under costs, if it allows them: who may leave points out pays less.
+    """
+    partner = np.full(problem.shape[0], -1)
+    partner[matches[:, 0]] = matches[:, 1]
+    assignment = as_assignment(problem, partner)
+    metrics = measure(pair, problem, assignment, sense)
+    correct = int(pair.correct(matches).sum()) if pair.judged else None
+    scored = int(assignment.sum()) == len(matches) and (sense == "similarity" or _allowed(problem, assignment))
+    return replace(metrics, matched=len(matches), correct=correct, energy=metrics.energy if scored else math.nan)
+
+
+def _allowed(problem: Problem, assignment: Assignment) -> bool:
+    try:
+        checked(problem, assignment)
+    except ValueError:
+        return False
+    return True
 
 
 def objectives(problem: Problem, metrics: Metrics) -> tuple[float | None, float | None]:

@@ -164,7 +164,7 @@ class Recipe:
         if self.dataset == OWN:
             raise ValueError(f"This run is about a pair of its owner's; open it from its file, {PAIR_FILE}.")
         pair = DATASETS[self.dataset].load(**dict[str, Any](self.dataset_params))
-        return pair if self.points == OWN else pair.detected(self.points, self.counts)
+        return pair if self.points == OWN else pair.detected(self.points, self.counts, slants=self.slants)
 
     @property
     def slants(self) -> bool:

@@ -129,14 +129,14 @@ def test_results_are_shown_and_the_pairs_behind_a_point_come_worst_first(results
 def test_every_row_leads_back_to_the_run_that_made_it(results):
     made = {unit.key: unit.setup for unit in TINY.units()}
     for row in results.rows:
-        assert page.recipe_of(TINY.panel(row["panel"]), row) == made[row["key"]]
+        assert page.recipe_of(TINY, TINY.panel(row["panel"]), row) == made[row["key"]]
         assert isinstance(made[row["key"]], Recipe)
 
 
 def test_a_click_names_the_point_that_was_drawn_there(results):
     means = summary.points(results.rows, "accuracy")
     for panel in TINY.panels:
-        spec = curves(panel, TINY.methods, "accuracy", means)
+        spec = curves(TINY, panel, TINY.methods, "accuracy", means)
         json.dumps(spec, allow_nan=False)
         for index, series in enumerate(spec["series"]):
             for at, point in enumerate(series["data"]):
@@ -146,6 +146,13 @@ def test_a_click_names_the_point_that_was_drawn_there(results):
                 assert means[place].mean == pytest.approx(mean, rel=1e-4)
     assert picked(TINY.panels[0], TINY.methods, means, []) is None
     assert picked(TINY.panels[0], TINY.methods, means, [{"series_index": 9, "data_indices": [0]}]) is None
+
+
+@pytest.mark.parametrize(("name", "said"), [("gmbench", "published"), ("photos", "second look")])
+def test_a_study_tells_its_own_summary_of_the_shipped_rows(name, said):
+    test = opened(**{"experiment before": name})
+    assert not test.exception
+    assert said in texts(test)
 
 
 # ---- the laboratory ----------------------------------------------------------------------------------------------

@@ -97,7 +97,10 @@ def table(data: bytes) -> list[dict[str, str]]:
 
 
 def unfold(page: Visit, name: str) -> None:
-    page.page.locator("summary", has_text=name).click()
+    """With a key: what stands above may still grow, and a click between two places hits nothing."""
+    page.settled()
+    page.page.locator("summary", has_text=name).press("Enter")
+    page.page.locator("details[open] > summary", has_text=name).wait_for()
 
 
 # ------------------------------------------------------------------ a run that goes on

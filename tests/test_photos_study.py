@@ -1,31 +1,66 @@
-"""The study of photographs: its rows come back as they were written, and the shipped ones keep what is promised."""
+"""The study of photographs: classics and verified runs are units like any other; the shipped rows keep their word."""
 
+import numpy as np
+import pytest
+
+from experiments import store
+from experiments.paper import VERIFIED
+from experiments.spec import Experiment, Panel, Variant, Wrong
+from experiments.store import SHIPPED
 from experiments.studies import photos
+from experiments.trials import grouped, run_group
+from features.matching import match
+from features.ransac import CLASSICS
+from features.verification import verify
+
+PLAIN, SLANTED = photos.LOOKS
+TINY = Experiment(
+    "tiny",
+    "The portrait",
+    (Panel("Portrait", "portrait", "photo", count=1, dataset_params={"points": 120}),),
+    ("adgm", "ratio+magsac", VERIFIED.name),
+    measures=("right", "precision", "accuracy"),
+    variants=(VERIFIED,),
+)
 
 
-def total(rows, method, look="plain", even=None):
-    mine = [row for row in rows if row.method == method and row.look == look and even in (None, not row.odd)]
-    right, matched = sum(row.right for row in mine), sum(row.matched for row in mine)
+def precision(rows, method, part, slants=PLAIN):
+    right, matched = photos.sums(rows, method, slants, part)
     return right, right / matched
 
 
-def test_rows_come_back_as_they_were_written(tmp_path):
-    rows = [photos.Row("graf", 3, "plain", key, 5, 7, 9, 0.25) for key in photos.WAYS]
-    photos.save(rows, tmp_path / "photos.csv")
-    assert photos.read(tmp_path / "photos.csv") == rows
-    assert [line[1:3] for line in photos.table(rows).lines] == [("5", "0.714")] * len(rows)
+def test_a_classic_and_a_verified_run_are_units_like_any_other():
+    units = list(TINY.units())
+    rows = {row["method"]: row for row in run_group(grouped(units)[0])}
+    assert [rows[name]["status"] for name in TINY.methods] == ["converged"] * 3
+    found = match(units[0].setup)
+    assert rows["adgm"]["correct"] == found.metrics.correct
+    classic = CLASSICS["ratio+magsac"].matching(found.pair)
+    assert rows["ratio+magsac"]["matched"] == (classic >= 0).sum()
+    checked = verify(found.pair, found.pairs)
+    assert checked.same and rows[VERIFIED.name]["matched"] == len(checked.matches)
+    assert rows[VERIFIED.name]["correct"] == found.pair.correct(np.asarray(checked.matches)).sum()
+
+
+def test_an_experiment_with_classics_comes_back_from_plain_values():
+    assert Experiment.from_dict(TINY.to_dict()) == TINY
+    with pytest.raises(Wrong, match="has no option 'seed'"):
+        Variant("another", "mutual", {"seed": 1})
+    assert len({unit.key for unit in TINY.units()}) == 3
 
 
 def test_the_shipped_rows_keep_what_is_promised():
     """15 % more right than the ratio test, 12 % more than mutual neighbours with MAGSAC, also on even pairs alone."""
-    rows = photos.read()
-    for even in (None, True):
-        ratio, alone = total(rows, "ratio", even=even), total(rows, "photo", even=even)
+    rows = list(store.read(SHIPPED / "photos.jsonl.gz").rows.values())
+    for part in ("all", "even"):
+        ratio, alone = precision(rows, "ratio", part), precision(rows, "adgm", part)
         assert alone[0] >= 1.15 * ratio[0] and alone[1] >= ratio[1] - 0.02
-        mutual, checked = total(rows, "mutual+magsac", even=even), total(rows, "photo+map", even=even)
+        mutual, checked = precision(rows, "mutual+magsac", part), precision(rows, VERIFIED.name, part)
         assert checked[0] >= 1.12 * mutual[0]
-    assert total(rows, "photo+map")[1] >= total(rows, "mutual+magsac")[1]
+    assert precision(rows, VERIFIED.name, "all")[1] >= precision(rows, "mutual+magsac", "all")[1]
     slanted = next(
-        row for row in rows if (row.scene, row.number, row.look) == ("graf", 5, "slant") and row.method == "photo"
+        row
+        for row in rows
+        if (row["at"]["scene"], row["x"], row["at"]["slants"], row["method"]) == ("graf", 5, SLANTED, "adgm")
     )
-    assert slanted.right >= 20 and slanted.right >= 0.5 * slanted.matched
+    assert slanted["correct"] >= 20 and slanted["correct"] >= 0.5 * slanted["matched"]

@@ -161,7 +161,8 @@ def test_tables_say_the_same_in_every_format(content, rows):
 def test_the_best_of_a_column_is_bold_and_lower_errors_are_better():
     panel = Panel("p", "random", "A", "drawn")
     means = {"error": {("p", None, "adgm1"): summary.Point(1.0, 0, 2), ("p", None, "dd"): summary.Point(3.0, 0, 2)}}
-    table = report.table(panel, "p", {"Error (%)": ("error", None)}, ["adgm1", "dd"], means)
+    study = Experiment("p", "P", (panel,), ("adgm1", "dd"))
+    table = report.table(study, panel, "p", {"Error (%)": ("error", None)}, ["adgm1", "dd"], means)
     assert table.bold == {(0, 1)}
     assert "**1.00**" in table.markdown() and r"\textbf{1.00}" in table.latex()
 

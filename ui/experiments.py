@@ -9,14 +9,16 @@ from typing import Any
 from uuid import uuid4
 
 import streamlit as st
+from matplotlib.figure import Figure
 
-from adgm import METHODS
 from experiments import report, runner, store, summary, toml_spec
 from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment, Panel
 from experiments.store import SHIPPED, Content, Record
+from experiments.studies import SUMMARIES
 from experiments.summary import MEASURES, Place
 from features.datasets import DATASETS
+from features.plots.figures import save
 from features.recipe import Recipe
 from ui import data, match, url_state
 from ui.charts.experiment import curves, picked
@@ -41,6 +43,11 @@ class Results:
     content: Content
     experiment: Experiment
     rows: list[Record]
+
+    @cached_property
+    def told(self) -> tuple[str, Figure | None]:
+        """A study's own summary."""
+        return SUMMARIES[self.experiment.name](self.content)
 
     @cached_property
     def page(self) -> str:
@@ -157,7 +164,7 @@ def choose_size(experiment: Experiment, busy: bool) -> tuple[Experiment | None, 
         default=experiment.methods,
         disabled=busy,
         key=f"methods of {experiment.name}",
-        format_func=lambda key: METHODS[key].label,
+        format_func=lambda name: experiment.variant(name).label,
     )
     sample = st.number_input(
         "Pairs per setting",
@@ -331,6 +338,11 @@ def explore(results: Results, only: Sequence[str] = ()) -> None:
     experiment, rows = results.experiment, results.rows
     for line in summary.verdicts(rows, experiment):
         st.markdown(f"- {line}")
+    if experiment.name in SUMMARIES and EXPERIMENTS[experiment.name].panels == experiment.panels:
+        words, figure = results.told
+        if figure is not None:
+            st.image(save(figure, "png"), width=760)
+        st.markdown(words)
     there = {row["panel"] for row in rows}
     panels = {panel.title: panel for panel in experiment.panels if panel.title in there}
     if not panels:
@@ -348,7 +360,7 @@ def explore(results: Results, only: Sequence[str] = ()) -> None:
     methods = [key for key in methods if any(place[0] == title and place[2] == key for place in means)]
     chart = f"curves {experiment.name} {title} {measure}"
     st.echarts_chart(
-        curves(panel, methods, measure, means),
+        curves(experiment, panel, methods, measure, means),
         height=380,
         renderer="svg",
         key=chart,
@@ -381,14 +393,16 @@ def behind(results: Results, panel: Panel, methods: Sequence[str], measure: str,
             x = st.selectbox(panel.label or "Setting", settings, key=f"setting {panel.title}")
         if st.session_state.get(METHOD_BEHIND) not in methods:
             st.session_state[METHOD_BEHIND] = methods[0]
-        method = st.selectbox("Method", methods, key=METHOD_BEHIND, format_func=lambda key: METHODS[key].label)
+        method = st.selectbox(
+            "Method", methods, key=METHOD_BEHIND, format_func=lambda name: results.experiment.variant(name).label
+        )
     found = summary.worst_first(results.rows, (panel.title, x, method), measure)
     shown = SHOWN if not st.session_state.get(ALL_PAIRS) else len(found)
     for row in found[:shown]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"pair {row['key']}"):
             st.markdown(described(row, panel), width="stretch")
             if st.button("Open pair", key=f"open {row['key']}", help="On the Match page, with these settings"):
-                ask_to_open(panel, row)
+                ask_to_open(results.experiment, panel, row)
     if len(found) > SHOWN:
         st.toggle(f"Show all {len(found)} pairs", key=ALL_PAIRS)
 
@@ -404,16 +418,17 @@ def described(row: Record, panel: Panel) -> str:
     return f"{DATASETS[panel.dataset].label}, {at}: {' · '.join(words)}"
 
 
-def recipe_of(panel: Panel, row: Record) -> Recipe:
-    """The run that made a row."""
+def recipe_of(experiment: Experiment, panel: Panel, row: Record) -> Recipe:
+    """The run that made a row; of a classic, the pair with the model that it was measured by."""
     varied = panel.varied(row["x"])
     model = {**panel.model_params, **varied.get("model_params", {})}
-    return Recipe(panel.dataset, row["at"], panel.model, model, row["method"], row.get("options", {}))
+    chosen = Recipe(panel.dataset, row["at"], panel.model, model)
+    return experiment.variant(row["method"]).recipe(chosen, row.get("options", {}))
 
 
-def ask_to_open(panel: Panel, row: Record) -> None:
+def ask_to_open(experiment: Experiment, panel: Panel, row: Record) -> None:
     """A pair was asked for, perhaps in a part of the page that is drawn alone: draw the whole page, which opens it."""
-    ROW.set(recipe_of(panel, row))
+    ROW.set(recipe_of(experiment, panel, row))
     st.rerun()
 
 

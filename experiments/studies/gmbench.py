@@ -23,6 +23,7 @@ from experiments import runner, store
 from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, Content, Record
+from experiments.summary import declared
 from experiments.trials import load
 from features.datasets import DATASETS
 from features.datasets.folder import folder_dataset
@@ -236,6 +237,13 @@ def text(content: Content, asked: Experiment, cases: Sequence[Case], with_publis
         head += f" Published: {CITE}, on their machine; the same instances."
     found = profiles(content.rows.values(), asked, cases)
     return f"{head}\n\n{table(found + (published() if with_published else []), asked.marks).markdown()}"
+
+
+def summary(content: Content) -> tuple[str, Figure | None]:
+    """What there is to tell of the rebuilt instances, and their performance profile."""
+    asked, cases = declared(content), rebuilt()
+    found = profiles(content.rows.values(), asked, cases) + published()
+    return text(content, asked, cases), figure(found, asked.marks[0])
 
 
 # ---- the command -------------------------------------------------------------------------------------------------

@@ -3,156 +3,70 @@
 Right is within 4 px of the known map. The constants of the photograph model and of its confidence were chosen on the
 pairs with odd numbers (1–3, 1–5); the even ones (1–2, 1–4, 1–6) are told apart. That does not hold for the few that
 decide whether a slant is taken, when lines beat places and how many matches make the same thing: graf 1–4, 1–6 and
-trees 1–6 were looked at for those, so the even numbers of the rows "slant" and of the verified ones are a little kind.
-No engine runs this: a classic and a verification solve no problem, so a row is a pair and a way to match it.
+trees 1–6 were looked at for those, so the even numbers of the second look and of the verified rows are a little kind.
 """
 
 import argparse
-import csv
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from adgm import METHODS, solve
-from experiments.store import SHIPPED
-from features.datasets import DATASETS
-from features.datasets.oxford import LAST, scenes
-from features.models import MODELS
-from features.pairs import Pair
-from features.ransac import CLASSICS
-from features.slants import SIDES
+from experiments import runner, store
+from experiments.paper import EXPERIMENTS, LOOKS
+from experiments.store import Content, Record
+from features.datasets.oxford import scenes
 from features.tables import Table
-from features.verification import verify
 
-Matches = NDArray[np.int64]
-
-FILE = SHIPPED / "photos.csv"
-POINTS = 600
-
-
-@dataclass(frozen=True)
-class Row:
-    """One way on one pair."""
-
-    scene: str
-    number: int
-    look: str  # "plain": the strongest points; "slant": one photograph was looked at from a slant, as the app does
-    method: str
-    right: int
-    matched: int
-    possible: int
-    seconds: float
-
-    @property
-    def odd(self) -> bool:
-        return self.number % 2 == 1
-
-
-def alone(pair: Pair) -> Matches:
-    return solve(MODELS["photo"].build(pair), METHODS["adgm"].make()).pairs
-
-
-def with_map(pair: Pair) -> Matches:
-    found = verify(pair, alone(pair))
-    return found.matches if found.same else np.empty((0, 2), np.int64)
-
-
-def classic(key: str) -> Callable[[Pair], Matches]:
-    def run(pair: Pair) -> Matches:
-        partner = CLASSICS[key].matching(pair)
-        rows = np.flatnonzero(partner >= 0)
-        return np.stack([rows, partner[rows]], axis=1)
-
-    return run
-
-
-WAYS: dict[str, tuple[str, Callable[[Pair], Matches]]] = {
-    "mutual": ("Mutual nearest neighbours", classic("mutual")),
-    "ratio": ("Ratio test 0.8", classic("ratio")),
-    "photo": ("**Graph matching alone**", alone),
-    "mutual+magsac": ("Mutual nearest neighbours + MAGSAC", classic("mutual+magsac")),
-    "ratio+magsac": ("Ratio test 0.8 + MAGSAC", classic("ratio+magsac")),
-    "photo+map": ("**Graph matching, verified and completed**", with_map),
+DECLARED = EXPERIMENTS["photos"]
+ABOUT = {"never": "The strongest points of both photographs", "where needed": "With a second look where little agrees"}
+PARTS: dict[str, Callable[[int], bool]] = {
+    "all": lambda number: True,
+    "odd": lambda number: number % 2 == 1,
+    "even": lambda number: number % 2 == 0,
 }
 
 
-def pairs(names: Sequence[str], points: int) -> Iterator[tuple[str, int, str, Pair]]:
-    """Every pair of the scenes: with the strongest points of both, and again from a slant where that was taken."""
-    for scene in names:
-        for number in range(2, LAST + 1):
-            pair = DATASETS["oxford"].load(scene=scene, number=number, points=points, seed=-1)
-            slanted = any(view.points.shape is not None for view in (pair.left, pair.right))
-            plain = pair.detected("sift", dict.fromkeys(SIDES, points)) if slanted else pair
-            yield scene, number, "plain", plain
-            yield scene, number, "slant", pair
+def sums(rows: Iterable[Record], method: str, slants: str, part: str = "all") -> tuple[int, int]:
+    """Right matches and all matches of a method, over the pairs of one look."""
+    mine = [
+        row
+        for row in rows
+        if row["method"] == method and "matched" in row and row["at"]["slants"] == slants and PARTS[part](row["x"])
+    ]
+    return sum(row["correct"] for row in mine), sum(row["matched"] for row in mine)
 
 
-def measured(names: Sequence[str], points: int, told: Callable[[str], object] = print) -> Iterator[Row]:
-    for scene, number, look, pair in pairs(names, points):
-        line = f"{scene} 1–{number} {look}:"
-        for key, (_, way) in WAYS.items():
-            began = perf_counter()
-            found = way(pair)
-            seconds = perf_counter() - began
-            right = int(pair.correct(found).sum())
-            line += f" {key} {right}/{len(found)}"
-            yield Row(scene, number, look, key, right, len(found), int(pair.has_partner.sum()), round(seconds, 4))
-        told(line)
-
-
-def table(rows: Sequence[Row], look: str = "plain") -> Table:
-    """Sums over all pairs, over the odd and over the even ones: right matches and precision."""
-    parts: dict[str, Callable[[Row], bool]] = {
-        "all": lambda row: True,
-        "odd": lambda row: row.odd,
-        "even": lambda row: not row.odd,
-    }
-    lines = []
-    for key, (label, _) in WAYS.items():
-        cells = [label]
-        for belongs in parts.values():
-            mine = [row for row in rows if row.method == key and row.look == look and belongs(row)]
-            right, matched = sum(row.right for row in mine), sum(row.matched for row in mine)
+def table(rows: Iterable[Record], slants: str) -> Table:
+    """Right matches and precision over all pairs, over the odd and over the even ones."""
+    rows, lines = list(rows), []
+    for method in DECLARED.methods:
+        cells = [DECLARED.variant(method).label]
+        for part in PARTS:
+            right, matched = sums(rows, method, slants, part)
             cells += [f"{right:,}", f"{right / max(matched, 1):.3f}"]
         lines.append(tuple(cells))
-    header = ("", *(f"{part}, {what}" for part in parts for what in ("right", "precision")))
+    header = ("", *(f"{part}, {what}" for part in PARTS for what in ("right", "precision")))
     return Table(header, tuple(lines))
 
 
-def save(rows: Sequence[Row], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
-
-
-def read(path: Path = FILE) -> list[Row]:
-    kinds: dict[str, Callable[[str], Any]] = {"number": int, "right": int, "matched": int, "possible": int}
-    kinds["seconds"] = float
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = csv.DictReader(file)
-        return [Row(**{name: kinds.get(name, str)(value) for name, value in line.items()}) for line in lines]
+def text(content: Content) -> str:
+    """Markdown: which pairs, and a table for each look."""
+    rows = [row for row in content.rows.values() if "matched" in row]
+    pairs = {(row["at"]["scene"], row["x"]) for row in rows}
+    head = (
+        f"{len(pairs)} pairs of Oxford's {', '.join(sorted({scene for scene, _ in pairs}))}. The constants were chosen "
+        "on the odd pairs (1–3, 1–5)."
+    )
+    return "\n\n".join([head, *(f"{ABOUT[slants]}:\n\n{table(rows, slants).markdown()}" for slants in LOOKS)])
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scenes", metavar="A,B", help="which (default: all that are on this computer)")
-    parser.add_argument("--points", type=int, default=POINTS, metavar="N", help="per photograph (default %(default)s)")
-    parser.add_argument("-o", "--output", type=Path, default=Path("runs/photos.csv"), metavar="FILE")
+    parser.add_argument("--store", type=Path, default=Path("runs/photos.jsonl"), metavar="FILE")
 
 
 def run(options: Any) -> int:
-    names = scenes() if not options.scenes else [name.strip() for name in options.scenes.split(",")]
-    if not names:
-        raise ValueError("No scene of Oxford is on this computer: python -m features datasets --download oxford")
-    rows = list(measured(names, options.points))
-    save(rows, options.output)
-    for look in ("plain", "slant"):
-        print(f"\n{look}\n{table(rows, look).markdown()}")
-    print(f"Rows are in {options.output}.")
+    runner.check_data(DECLARED)
+    here = scenes()
+    runner.finished(DECLARED, options.store, skip=lambda unit: unit.setup.dataset_params["scene"] not in here)
+    print(text(store.read(options.store)))
     return 0

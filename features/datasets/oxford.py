@@ -16,9 +16,8 @@ from features.datasets.base import Dataset
 from features.datasets.download import data_dirs, find
 from features.images import Image, decode
 from features.keypoints import DETECTORS
-from features.pairs import TOLERANCE, Pair, View
+from features.pairs import SIDES, TOLERANCE, Pair, View, found_in
 from features.parameters import Parameter, seed_parameter
-from features.slants import SIDES, detect_both
 
 SCENES = {
     "graf": "view",
@@ -31,6 +30,7 @@ SCENES = {
     "ubc": "compression",
 }
 LAST = 6  # photographs of a scene
+SLANTS = ("where needed", "never")
 
 
 @lru_cache(maxsize=16)
@@ -54,10 +54,12 @@ def homography(scene: str, number: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=16)
-def load(*, images: bool, scene: str, number: int, detector: str, points: int, tolerance: float, seed: int) -> Pair:
+def load(
+    *, images: bool, scene: str, number: int, detector: str, points: int, slants: str, tolerance: float, seed: int
+) -> Pair:
     """The points that a detector finds in the two photographs; right is what lies within the tolerance of the map."""
     pictures = photograph(scene, 1), photograph(scene, number)
-    found = detect_both(pictures, detector, dict.fromkeys(SIDES, points))
+    found = found_in(pictures, detector, dict.fromkeys(SIDES, points), slants == SLANTS[0])
     left, right = (View(picture if images else None, spots) for picture, spots in zip(pictures, found, strict=True))
     name = f"Oxford {scene}, photographs 1 and {number}"
     working = np.diag([pictures[1].scale] * 2 + [1.0]) @ homography(scene, number)
@@ -94,6 +96,14 @@ OXFORD = Dataset(
         Parameter("number", "Photograph", "int", 2, "The first against this one; the later, the harder.", 2, LAST),
         Parameter("detector", "Detector", "choice", "sift", "What finds the points.", choices=tuple(DETECTORS)),
         Parameter("points", "Points", "int", 500, "At most so many in each photograph.", 10, 2000),
+        Parameter(
+            "slants",
+            "From a slant",
+            "choice",
+            SLANTS[0],
+            "Whether a photograph is looked at again from a slant where points hardly agree.",
+            choices=SLANTS,
+        ),
         Parameter("tolerance", "Tolerance", "float", TOLERANCE, "Right is within so many pixels of the map.", 0.5, 20),
         seed_parameter(),
     ),

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adgm import METHODS
 from experiments.report import look, places
-from experiments.spec import Panel
+from experiments.spec import KNOWN, Experiment, Panel, Variant
 from experiments.summary import MEASURES, Place, Point
 from features.parameters import Value
 from ui.charts.run import Spec
@@ -18,13 +17,15 @@ def drawn(panel: Panel, method: str, means: dict[Place, Point]) -> list[tuple[Va
     return [(x, means[panel.title, x, method]) for x in panel.settings if (panel.title, x, method) in means]
 
 
-def curves(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Point]) -> Spec:
+def curves(
+    experiment: Experiment, panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Point]
+) -> Spec:
     """A line per method over what varies, with the standard errors as whiskers; bars where nothing varies."""
     if not panel.values:
-        return bars(panel, methods, measure, means)
+        return bars(experiment, panel, methods, measure, means)
     at: dict[Any, float] = dict(places(panel))
     words = list(at) != list(at.values())
-    series = [one_curve(panel, method, means, at) for method in methods]
+    series = [one_curve(panel, experiment.variant(method), means, at) for method in methods]
     names = [f"{x:g}" if isinstance(x, int | float) else str(x or "") for x in at]
     axis: Spec = {"name": panel.label, "nameLocation": "middle", "nameGap": 28}
     axis |= {"type": "category", "data": names} if words else {"type": "value", "scale": True}
@@ -39,14 +40,13 @@ def curves(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place
     }
 
 
-def bars(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Point]) -> Spec:
+def bars(experiment: Experiment, panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, Point]) -> Spec:
     """A bar per method, each a series of its own like a curve, so that a click means the same."""
-    labels = [
-        f"{METHODS[method].label}   {point.mean:.3g}" for method in methods for _, point in drawn(panel, method, means)
-    ]
+    entrants = list(map(experiment.variant, methods))
+    labels = [f"{one.label}   {point.mean:.3g}" for one in entrants for _, point in drawn(panel, one.name, means)]
     each = [
-        one_curve(panel, method, means, {None: float(i)}) | {"type": "bar", "stack": "one"}
-        for i, method in enumerate(methods)
+        one_curve(panel, one, means, {None: float(i)}) | {"type": "bar", "stack": "one"}
+        for i, one in enumerate(entrants)
     ]
     for series in each:
         series["data"] = [[value, place] for place, value in series["data"]]
@@ -63,9 +63,9 @@ def bars(panel: Panel, methods: Sequence[str], measure: str, means: dict[Place, 
     }
 
 
-def one_curve(panel: Panel, method: str, means: dict[Place, Point], at: dict[Any, float]) -> Spec:
-    style, number = look(method), list(METHODS).index(method)
-    found = drawn(panel, method, means)
+def one_curve(panel: Panel, variant: Variant, means: dict[Place, Point], at: dict[Any, float]) -> Spec:
+    style, number = look(variant), list(KNOWN).index(variant.method)
+    found = drawn(panel, variant.name, means)
     data = [[at[x], float(f"{point.mean:.6g}")] for x, point in found]
     whiskers = [
         [{"coord": [at[x], point.mean - point.error]}, {"coord": [at[x], point.mean + point.error]}]
@@ -83,8 +83,8 @@ def one_curve(panel: Panel, method: str, means: dict[Place, Point], at: dict[Any
     }
     return {
         "type": "line",
-        "id": method,
-        "name": METHODS[method].label,
+        "id": variant.name,
+        "name": variant.label,
         "data": data,
         "color": style["color"],
         "symbol": SYMBOLS[number % len(SYMBOLS)],
