@@ -32,10 +32,10 @@ caption{text-align:left;font-weight:600;padding:.3rem 0}code{background:#f3f4f6;
 
 
 def look(variant: Variant) -> dict[str, Any]:
-    """How a method is drawn, the same in every figure; a variant of it is dotted."""
+    """How a method is drawn, the same in every figure; a variant of it is dashed."""
     width, order = (2.2, 3) if variant.method in PUBLISHED + OURS else (1.2, 2)
     own = method_look(variant.method)
-    stroke = own.stroke if variant.name in KNOWN else "dotted"
+    stroke = own.stroke if variant.name in KNOWN else "dashed"
     return {"color": own.colour, "marker": own.marker, "ls": stroke, "lw": width, "ms": 5, "zorder": order}
 
 
