@@ -10,7 +10,6 @@ from time import monotonic
 import streamlit as st
 
 import adgm
-from adgm import Problem
 from adgm.warmup import STAGES
 
 USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
@@ -59,9 +58,9 @@ class WarmUp:
                 self.reached[stage].wait()
 
 
-def stage_of(method: str, problem: Problem) -> str:
+def stage_of(method: str, order: int) -> str:
     """What a run needs."""
-    return "portfolio" if method == "adgm+" else "third order" if problem.order > 2 else "sparse"
+    return "portfolio" if method == "adgm+" else "third order" if order > 2 else "sparse"
 
 
 @st.cache_resource(show_spinner=False)
