@@ -52,4 +52,13 @@ def _array(data: bytes) -> NDArray[Any]:
     if math.prod(shape) * dtype.itemsize > len(data) - stream.tell():
         raise NpzError(f"an array of shape {shape} is announced, but the data are cut off.")
     stream.seek(0)
-    return np.lib.format.read_array(stream, allow_pickle=False)
+    array = np.lib.format.read_array(stream, allow_pickle=False)
+    if dtype.kind == "U" and not _is_text(array):
+        raise NpzError("it holds a text of numbers that stand for no letters.")
+    return array
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    """Whether every letter exists; numpy does not ask, and Python's text fails on the others in surprising ways."""
+    codes = np.atleast_1d(np.ascontiguousarray(array)).view(f"{array.dtype.byteorder}u4") if array.size else array
+    return not array.size or bool(((codes < 0xD800) | ((codes > 0xDFFF) & (codes <= 0x10FFFF))).all())
