@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from ui import present, url_state, warmup
+from ui import present, url_state, visitors, warmup
 from ui.pages import PAGES, STYLE
 
 st.set_page_config(
     page_title="ADGM: watch graph matching work", page_icon="🕸️", layout="wide", initial_sidebar_state=340
 )
 st.html(STYLE)
+visitors.begin()
 warmup.begin()
 present.begin()
 page = st.navigation([st.Page(page.show, **page.settings) for page in PAGES], position="top")

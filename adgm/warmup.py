@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from adgm._kernels.cache import CACHED
 from adgm.methods import METHODS, solve
 from adgm.problem import Dense, Problem, Sparse
 
+KEPT = CACHED  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
 TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
 

@@ -4,8 +4,9 @@ import tomllib
 from pathlib import Path
 
 from experiments.spec import Experiment, Wrong
+from features.limits import LIMITS
 
-MOST_BYTES, MOST_DOTS, MOST_LETTERS = 100_000, 300, 500  # of a file, of a line, of a complaint
+MOST_DOTS, MOST_LETTERS = 300, 500  # of a line, of a complaint
 EXAMPLE = """\
 name = "my-study"
 title = "Points on House"
@@ -45,8 +46,8 @@ def read(path: Path) -> Experiment:
 
 def parse(data: bytes, name: str = "experiment.toml") -> Experiment:
     """The experiment in the bytes of a file called `name`."""
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{name} has {len(data):,} bytes; expected at most {MOST_BYTES:,}.")
+    if len(data) > LIMITS.settings_bytes:
+        raise ValueError(f"{name} has {len(data):,} bytes; expected at most {LIMITS.settings_bytes:,}.")
     for at, dots in enumerate((line.count(b".") for line in data.split(b"\n")), 1):
         if dots > MOST_DOTS:  # the parser's time grows with the square of a key's parts
             raise ValueError(f"{name}, line {at}: there are {dots:,} dots; expected at most {MOST_DOTS}.")

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from PIL import Image as Pillow
 
-from features.images import MAX_BYTES, MAX_PIXELS, Image, decode, shown
+from features.images import Image, decode, shown
 from features.keypoints import Keypoints
+from features.limits import LIMITS
 from features.matching import Matching
 from features.metrics import kinds
 from features.npz import zip_entries
@@ -30,9 +31,7 @@ MANIFEST = "pair.json"
 RECIPES = ("recipe.json", "setup.json")  # what a recipe's file is called, and used to be
 GIVEN = "problem.npz"  # that comes with the pair
 FILES = (MANIFEST, "truth.csv", GIVEN, *RECIPES, *(f"{side}{kind}" for side in SIDES for kind in (".png", ".csv")))
-MAX_MANIFEST = 100_000  # bytes, of each JSON file
-MAX_MEMBERS = 100
-MAX_ZIP = 2 * MAX_BYTES + 4_000_000
+MAX_ZIP = 2 * LIMITS.image_bytes + 4_000_000
 VERSION = 1
 
 
@@ -197,10 +196,10 @@ def save_pair(pair: Pair, recipe: Recipe | None = None) -> bytes:
         content[side] = None
         if view.image is not None:
             files[f"{side}.png"] = _png(view.image)
-            if len(files[f"{side}.png"]) > MAX_BYTES:
+            if len(files[f"{side}.png"]) > LIMITS.image_bytes:
                 raise ValueError(
                     f"The {side} image of {pair.name} needs {len(files[f'{side}.png']) / 1e6:.0f} MB as PNG; "
-                    f"at most {MAX_BYTES / 1e6:.0f} MB could be opened again."
+                    f"at most {LIMITS.image_bytes / 1e6:.0f} MB could be opened again."
                 )
             content[side] = {"scale": view.image.scale, "original_size": list(view.image.original_size)}
     if pair.homography is not None:
@@ -251,8 +250,8 @@ def _members(data: bytes) -> dict[str, bytes]:
     """The files we know by name, each judged by its size in the directory before it is unpacked."""
     if len(data) > MAX_ZIP:
         raise PairFileError(f"has {len(data) / 1e6:.0f} MB; at most {MAX_ZIP / 1e6:.0f} MB are accepted.")
-    if zip_entries(data) > MAX_MEMBERS:
-        raise PairFileError(f"holds more than {MAX_MEMBERS} files; only files that we wrote are read.")
+    if zip_entries(data) > LIMITS.archive_files:
+        raise PairFileError(f"holds more than {LIMITS.archive_files} files; only files that we wrote are read.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             found: dict[str, bytes] = {}
@@ -260,7 +259,7 @@ def _members(data: bytes) -> dict[str, bytes]:
                 if member.filename not in FILES or member.filename in found:
                     what = "twice" if member.filename in found else "which we do not know"
                     raise PairFileError(f"holds {shown(member.filename)} {what}; only files that we wrote are read.")
-                most = MAX_MANIFEST if member.filename.endswith(".json") else MAX_BYTES
+                most = LIMITS.settings_bytes if member.filename.endswith(".json") else LIMITS.image_bytes
                 if member.file_size > most:
                     raise PairFileError(
                         f"holds {shown(member.filename)} of {member.file_size / 1e6:.1f} MB; too large."
@@ -312,7 +311,7 @@ def _image(files: Mapping[str, bytes], content: Mapping[str, Any], side: str) ->
     told = content.get(side)
     if told is None:
         return None
-    image = decode(_needed(files, f"{side}.png"), max_side=MAX_PIXELS, name=f"{side}.png")
+    image = decode(_needed(files, f"{side}.png"), max_side=LIMITS.image_pixels, name=f"{side}.png")
     scale, size = told["scale"], told["original_size"]
     if not isinstance(scale, int | float) or not (isinstance(size, list) and len(size) == 2):
         raise PairFileError(f"tells no scale and size of its {side} image.")

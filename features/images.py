@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
 from PIL import ImageOps
 
-MAX_BYTES = 20_000_000
-MAX_PIXELS = 40_000_000
-MAX_LENGTH = 50_000  # pixels along a side: no photograph is longer, and rows of millions cost decoders a gigabyte
+from features.limits import LIMITS
+
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")  # the only decoders that an upload ever reaches
 TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT = 322, 323
 
@@ -72,8 +71,10 @@ def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
     title = shown(name)
     if not data:
         raise ImageError(f"{title} is empty: 0 bytes.")
-    if len(data) > MAX_BYTES:
-        raise ImageError(f"{title} has {len(data) / 1e6:.1f} MB; at most {MAX_BYTES / 1e6:.0f} MB are accepted.")
+    if len(data) > LIMITS.image_bytes:
+        raise ImageError(
+            f"{title} has {len(data) / 1e6:.1f} MB; at most {LIMITS.image_bytes / 1e6:.0f} MB are accepted."
+        )
     with _open(data, title) as picture:
         _refuse_giants(picture, title)
         try:
@@ -116,7 +117,9 @@ def _open(data: bytes, title: str) -> Pillow.Image:
     try:
         return Pillow.open(io.BytesIO(data), formats=FORMATS)
     except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
-        raise ImageError(f"{title} claims to be far larger than the {_megapixels(MAX_PIXELS)} accepted.") from error
+        raise ImageError(
+            f"{title} claims to be far larger than the {_megapixels(LIMITS.image_pixels)} accepted."
+        ) from error
     except Exception as error:  # see decode: headers are as hostile as pixels
         raise ImageError(
             f"{title} is not an image that can be read. JPEG, PNG, WebP, BMP and TIFF files are accepted; "
@@ -128,20 +131,20 @@ def _refuse_giants(picture: Pillow.Image, title: str) -> None:
     width, height = picture.size
     if width < 1 or height < 1:
         raise ImageError(f"{title} is {width} × {height} pixels: there is nothing to see.")
-    if width * height > MAX_PIXELS:
+    if width * height > LIMITS.image_pixels:
         raise ImageError(
             f"{title} is {width} × {height} pixels, {_megapixels(width * height)}; "
-            f"at most {_megapixels(MAX_PIXELS)} are accepted. Please shrink it first."
+            f"at most {_megapixels(LIMITS.image_pixels)} are accepted. Please shrink it first."
         )
-    if max(width, height) > MAX_LENGTH:
+    if max(width, height) > LIMITS.image_length:
         raise ImageError(
-            f"{title} is {width} × {height} pixels; at most {MAX_LENGTH:,} along a side are accepted. "
+            f"{title} is {width} × {height} pixels; at most {LIMITS.image_length:,} along a side are accepted. "
             "This does not look like a photograph."
         )
     # A TIFF of 64 × 64 pixels may sit in one tile of 40 000 × 40 000, which the decoder would unpack whole.
     tags: Any = getattr(picture, "tag_v2", {})
     tile = [tags.get(tag, 0) for tag in (TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT)]
-    if not all(isinstance(side, int) for side in tile) or tile[0] * tile[1] > MAX_PIXELS:
+    if not all(isinstance(side, int) for side in tile) or tile[0] * tile[1] > LIMITS.image_pixels:
         raise ImageError(f"{title} is stored in TIFF tiles of {tile[0]} × {tile[1]} pixels, which is not sensible.")
 
 

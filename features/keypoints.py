@@ -12,10 +12,10 @@ from scipy.spatial import cKDTree
 
 from features import rootsift
 from features.images import Image
+from features.limits import LIMITS
 
 Floats = NDArray[np.float64]
 
-MAX_COUNT = 10_000
 POOL = 20  # candidates considered per point wanted where they are spread evenly: more means more even, fewer stronger …
 SMALLEST_POOL = 2000  # … but strong ones crowd in few places, so for a few points many are considered
 STRONG_POOL = 3  # the same where the strongest are taken as they come
@@ -151,8 +151,8 @@ def detect(image: Image, detector: str, count: int, *, even: bool = False) -> Ke
     """
     if detector not in DETECTORS:
         raise ValueError(f"There is no detector {detector!r}; choose one of {', '.join(DETECTORS)}.")
-    if not 1 <= count <= MAX_COUNT:
-        raise ValueError(f"The number of points to detect lies between 1 and {MAX_COUNT}; {count} was given.")
+    if not 1 <= count <= LIMITS.detected:
+        raise ValueError(f"The number of points to detect lies between 1 and {LIMITS.detected}; {count} was given.")
     if min(image.size) < SMALLEST_SIDE:
         return Keypoints(np.empty((0, 2)))
     even, few = even or DETECTORS[detector].even, DETECTORS[detector].twins

@@ -11,11 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from features.limits import LIMITS
 from features.npz import Arrays
 
-MAX_UNPACKED = 64_000_000
-TOO_LARGE = f"at most {MAX_UNPACKED / 1e6:.0f} MB are accepted"
-MAX_LETTERS = 4_000_000  # of one text; larger ones are passed over
 BYTE_ORDER = {b"\x00\x01IM": "<", b"\x01\x00MI": ">"}  # bytes 124 to 127 of a file
 MATRIX, COMPRESSED, CHAR = 14, 15, 4
 CLASSES = range(6, 16)  # double, single, and integers of 8 to 64 bits
@@ -27,7 +25,7 @@ def read_matlab(data: bytes) -> Arrays:
     """The matrices of a file by name; cells, structs and objects are passed over, however deep."""
     if data[124:128] not in BYTE_ORDER:
         raise ValueError("this is not a MATLAB v5 file.")
-    order, room = BYTE_ORDER[data[124:128]], MAX_UNPACKED
+    order, room = BYTE_ORDER[data[124:128]], LIMITS.unpacked_bytes
     arrays: Arrays = {}
     for kind, body in _elements(data[128:], order):
         try:
@@ -40,7 +38,9 @@ def read_matlab(data: bytes) -> Arrays:
         except (ValueError, zlib.error, struct.error) as error:
             raise ValueError("this MATLAB file is damaged or incomplete.") from error
         if room < 0:
-            raise ValueError(f"unpacked, this MATLAB file is too large; {TOO_LARGE}.")
+            raise ValueError(
+                f"unpacked, this MATLAB file is too large; at most {LIMITS.unpacked_bytes / 1e6:.0f} MB are accepted."
+            )
     return arrays
 
 
@@ -67,7 +67,7 @@ def _matrix(body: bytes, order: str) -> Arrays:
     shape = np.frombuffer(sides, order + "i4").tolist()
     if group in CLASSES and kind in NUMBERS:
         array = np.frombuffer(values, order + NUMBERS[kind]).reshape(shape, order="F")
-    elif group == CHAR and kind in TEXT and len(values) <= MAX_LETTERS:
+    elif group == CHAR and kind in TEXT and len(values) <= LIMITS.text_letters:
         codec = TEXT[kind] + ("" if kind in (1, 2, 16) else "-le" if order == "<" else "-be")
         array = _texts(values.decode(codec), shape)
     else:

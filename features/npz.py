@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.limits import LIMITS
+
 Arrays = dict[str, NDArray[Any]]
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-MAX_MEMBERS = 100  # files in an NPZ
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -21,8 +22,8 @@ class NpzError(ValueError):
 
 def read_arrays(data: bytes, most: int) -> Arrays:
     """The arrays of an NPZ file by name, if they take at most `most` bytes together."""
-    if zip_entries(data) > MAX_MEMBERS:
-        raise NpzError(f"there are more than {MAX_MEMBERS} files in it; that is the most accepted.")
+    if zip_entries(data) > LIMITS.archive_files:
+        raise NpzError(f"there are more than {LIMITS.archive_files} files in it; that is the most accepted.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
@@ -51,4 +52,13 @@ def _array(data: bytes) -> NDArray[Any]:
     if math.prod(shape) * dtype.itemsize > len(data) - stream.tell():
         raise NpzError(f"an array of shape {shape} is announced, but the data are cut off.")
     stream.seek(0)
-    return np.lib.format.read_array(stream, allow_pickle=False)
+    array = np.lib.format.read_array(stream, allow_pickle=False)
+    if dtype.kind == "U" and not _is_text(array):
+        raise NpzError("it holds a text of numbers that stand for no letters.")
+    return array
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    """Whether every letter exists; numpy does not ask, and Python's text fails on the others in surprising ways."""
+    codes = np.atleast_1d(np.ascontiguousarray(array)).view(f"{array.dtype.byteorder}u4") if array.size else array
+    return not array.size or bool(((codes < 0xD800) | ((codes > 0xDFFF) & (codes <= 0x10FFFF))).all())

@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from features import npz
 from features.images import shown
 from features.keypoints import Keypoints
-from features.matlab import BYTE_ORDER, MAX_UNPACKED, read_matlab
+from features.limits import LIMITS
+from features.matlab import BYTE_ORDER, read_matlab
 from features.npz import Arrays
 
-MAX_BYTES = 20_000_000
-MAX_POINTS = 100_000
-MAX_LINE, MAX_COLUMNS = 10_000, 100  # characters of a line of text, and its cells
 MAX_SENTENCE = 500  # characters of an error
 FARTHEST = 1e7  # pixels; a coordinate beyond this is a mistake, and its square would drown all others
 COLUMNS = ("angle", "size", "strength")  # what a point may carry besides x, y and its label
@@ -51,7 +49,7 @@ def read_points(data: bytes, name: str = "points") -> Keypoints:
     try:
         _refuse_size(data)
         if data[:4] in npz.MAGIC:
-            return _from_arrays(npz.read_arrays(data, MAX_UNPACKED))
+            return _from_arrays(npz.read_arrays(data, LIMITS.unpacked_bytes))
         if data[:4] == b"\x89HDF" or data[:10] == b"MATLAB 7.3":
             raise PointFileError("this is a MATLAB 7.3 file; please save it with the option -v7.")
         if data[124:128] in BYTE_ORDER:
@@ -98,8 +96,10 @@ def write_truth(truth: Sequence[int] | NDArray[np.int64]) -> bytes:
 
 
 def _refuse_size(data: bytes) -> None:
-    if len(data) > MAX_BYTES:
-        raise PointFileError(f"the file has {len(data) / 1e6:.1f} MB; at most {MAX_BYTES / 1e6:.0f} MB are accepted.")
+    if len(data) > LIMITS.point_bytes:
+        raise PointFileError(
+            f"the file has {len(data) / 1e6:.1f} MB; at most {LIMITS.point_bytes / 1e6:.0f} MB are accepted."
+        )
     if not data.strip():
         raise PointFileError("the file is empty.")
 
@@ -122,8 +122,10 @@ def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
     """
     mark, begun = None, False
     for number, line in enumerate(io.StringIO(_text(data), newline=None), 1):
-        if len(line) > MAX_LINE:  # before ten million cells of one line fill the memory
-            raise PointFileError(f"line {number} has {len(line)} characters; at most {MAX_LINE} are accepted.")
+        if len(line) > LIMITS.line_letters:  # before ten million cells of one line fill the memory
+            raise PointFileError(
+                f"line {number} has {len(line)} characters; at most {LIMITS.line_letters} are accepted."
+            )
         if not line.strip() or (not begun and line.lstrip().startswith("#")):
             continue
         if not begun:
@@ -133,20 +135,20 @@ def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
             cells = next(csv.reader([line], delimiter=str(mark), strict=True)) if quoted else line.split(mark)
         except csv.Error as error:
             raise PointFileError(f"line {number} is not a line of CSV: {error}.") from error
-        if len(cells) > MAX_COLUMNS:
-            raise PointFileError(f"line {number} has {len(cells)} columns; at most {MAX_COLUMNS} are accepted.")
+        if len(cells) > LIMITS.line_cells:
+            raise PointFileError(f"line {number} has {len(cells)} columns; at most {LIMITS.line_cells} are accepted.")
         yield f"line {number}", [cell.strip() for cell in cells]
 
 
-def _limited(items: Iterable[Any], most: int = MAX_POINTS) -> Iterator[Any]:
+def _limited(items: Iterable[Any], besides: int = 0) -> Iterator[Any]:
     for count, item in enumerate(items):
-        if count >= most:
-            raise PointFileError(f"there are more than {MAX_POINTS} entries; that is the most accepted.")
+        if count >= LIMITS.points + besides:
+            raise PointFileError(f"there are more than {LIMITS.points} entries; that is the most accepted.")
         yield item
 
 
 def _read_text(data: bytes) -> Keypoints:
-    rows = list(_limited(_rows(data), MAX_POINTS + 1))
+    rows = list(_limited(_rows(data), 1))
     if not rows:
         raise PointFileError("the file holds no points, only comments.")
     header = [cell.lower() for cell in rows[0][1]]
@@ -200,8 +202,8 @@ def _is_json(data: bytes) -> bool:
 
 def _json(data: bytes, *keys: str) -> list[Any]:
     """The list that the file is, or holds under one of the keys."""
-    if sum(map(data.count, (b"[", b"{", b","))) > 10 * MAX_POINTS:  # before a million small lists fill the memory
-        raise PointFileError(f"there are more than {MAX_POINTS} entries; that is the most accepted.")
+    if sum(map(data.count, (b"[", b"{", b","))) > 10 * LIMITS.points:  # before a million small lists fill the memory
+        raise PointFileError(f"there are more than {LIMITS.points} entries; that is the most accepted.")
     try:
         content = json.loads(_text(data))  # NaN and Infinity pass here, and meet _number later
     except json.JSONDecodeError as error:
@@ -238,8 +240,8 @@ def _from_arrays(arrays: Arrays) -> Keypoints:
     matrix = arrays[key]
     if matrix.dtype.kind not in "iuf":
         raise PointFileError(f"{key} is not a matrix of numbers, but of type {matrix.dtype}.")
-    if len(matrix) > MAX_POINTS:
-        raise PointFileError(f"{key} has {len(matrix)} rows; at most {MAX_POINTS} points are accepted.")
+    if len(matrix) > LIMITS.points:
+        raise PointFileError(f"{key} has {len(matrix)} rows; at most {LIMITS.points} points are accepted.")
     wrong = np.flatnonzero(~(np.abs(matrix[:, :2].astype(np.float64)) <= FARTHEST).all(axis=1))  # NaN is wrong too
     for row in wrong[:1]:
         raise PointFileError(f"row {row + 1} of {key} is {matrix[row, :2].tolist()}, expected two finite numbers.")

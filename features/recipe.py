@@ -20,6 +20,7 @@ from adgm.problem import CONSTRAINTS
 from adgm.run import Method
 from features.datasets import DATASETS
 from features.keypoints import DETECTORS
+from features.limits import LIMITS
 from features.models import MODELS
 from features.pairs import POINTS, SIDES, Pair
 from features.parameters import Parameter, Value, checked, worded
@@ -30,7 +31,8 @@ PAIR_FILE = "pair.zip"
 CONSTRAINED = ("rows", "cols")  # what every model takes beside its own parameters
 RULES = tuple(Parameter(side, side, "choice", CONSTRAINTS[0], "", choices=tuple(CONSTRAINTS)) for side in CONSTRAINED)
 COUNTS = tuple(
-    Parameter(side, f"Points, {side}", "int", POINTS, "At most so many are detected.", 1, 2000) for side in SIDES
+    Parameter(side, f"Points, {side}", "int", POINTS, "At most so many are detected.", 1, min(2000, LIMITS.detected))
+    for side in SIDES
 )
 CHECK = "check"  # in a link
 CHECKS = ("automatic", "none", *KINDS)

@@ -1,7 +1,9 @@
 """The Experiments page without a browser: choices, refusals, results behind a point, and the one process per server."""
 
 import json
+import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from experiments import runner, store, summary, toml_spec
 from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment, Panel
+from features.limits import LAPTOP
 from features.recipe import Recipe
 from ui import experiments as page
 from ui.charts.experiment import curves, picked
@@ -182,13 +185,13 @@ def test_one_experiment_at_a_time_which_its_owner_may_stop_and_anyone_goes_on_wi
 
 
 def test_an_abandoned_experiment_ends_and_a_failed_one_says_why(monkeypatch):
-    monkeypatch.setattr(experiment, "PATIENCE", 0.3)
+    monkeypatch.setattr(experiment, "LIMITS", replace(LAPTOP, patience=0.3))
     lab = Laboratory()
     lab.start(LONG, 3000, "ann")
     process = lab.running.process
     wait_for(lambda: lab.running is None)
     assert process.poll() is not None
-    monkeypatch.setattr(experiment, "PATIENCE", 100.0)
+    monkeypatch.setattr(experiment, "LIMITS", LAPTOP)
     store_path(TINY).write_bytes(store.encoded({"kind": "run", "experiment": {"name": "other"}}))
     lab.start(TINY, 1, "ann")
     wait_for(lambda: lab.running is None and lab.complaint)
@@ -202,11 +205,11 @@ def test_stores_follow_the_declaration_and_not_the_methods():
 
 
 def test_old_stores_are_forgotten(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiment, "MOST_STORES", 2)
+    monkeypatch.setattr(experiment, "LIMITS", replace(LAPTOP, stores=2))
     for number in range(4):
         for ending in (".jsonl", ".json", ".log"):
             (tmp_path / f"{number}{ending}").touch()
-        experiment.os.utime(tmp_path / f"{number}.jsonl", (number, number))
+        os.utime(tmp_path / f"{number}.jsonl", (number, number))
     experiment.forget_old(tmp_path)
     assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == ["2.jsonl", "3.jsonl"]
     assert len(list(tmp_path.iterdir())) == 6

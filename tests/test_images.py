@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image as Pillow
 
-from features import images
-from features.images import MAX_LENGTH, Image, ImageError, decode, from_array
+from features.images import Image, ImageError, decode, from_array
+from features.limits import LIMITS
 
 RNG = np.random.default_rng(0)
 PICTURE = RNG.integers(0, 256, (40, 60, 3), dtype=np.uint8)
@@ -197,7 +197,7 @@ HOSTILE = {
     "half a JPEG": (encoded(PICTURE, "JPEG", quality=95)[:2000], "damaged or incomplete JPEG"),
     "half a TIFF": (encoded(PICTURE, "TIFF")[:3000], "TIFF|not an image"),
     "half a WebP": (encoded(PICTURE, "WEBP", lossless=True)[:3000], "WEBP|not an image"),
-    "too many bytes": (encoded(PICTURE) + bytes(images.MAX_BYTES), "20 MB"),
+    "too many bytes": (encoded(PICTURE) + bytes(LIMITS.image_bytes), "20 MB"),
     "30 000 x 30 000": (png_header(30_000, 30_000), "megapixels"),
     "just too large": (png_header(8_000, 5_001), "8000 × 5001 pixels, 40.01 megapixels"),
     "just small enough, without the pixels": (png_header(500, 500), "damaged or incomplete"),
@@ -257,6 +257,6 @@ print(peak() - before)
 
 def test_a_hair_thin_giant_is_refused_from_its_header_alone():
     """One row of 40 million pixels is within the limit of pixels, but unpacking it costs a gigabyte."""
-    thin = encoded(Pillow.new("L", (MAX_LENGTH + 1, 1)))
+    thin = encoded(Pillow.new("L", (LIMITS.image_length + 1, 1)))
     with pytest.raises(ImageError, match=r"50001 × 1 pixels; at most 50,000 along a side"):
         decode(thin)

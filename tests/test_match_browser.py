@@ -410,6 +410,8 @@ def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_pa
     page.finish()
     page.press("How far from optimal?")
     page.says(re.compile("Proved optimal|Gap"))
+    page.main.get_by_role("button", name="Stop the search").wait_for(state="hidden")
+    page.settled()  # the end of the search draws the whole page: what is unfolded before that is folded again
     unfold(page, "Take it away")
     assert len(table(download(page, "Matches (CSV)"))) == 6
     again = read_problem(download(page, "Problem (DD)"), "problem.dd")

@@ -9,6 +9,7 @@ import streamlit as st
 
 from adgm import METHODS, Problem
 from features import comparison
+from features.limits import LIMITS
 from features.metrics import BETTER, WORD, number, ratio
 from features.models import MODELS
 from features.models.base import Sense
@@ -16,9 +17,10 @@ from features.pairs import Pair
 from features.plots import figures
 from features.plots.theme import KINDS
 from features.recipe import PAIR_FILE
-from ui import canvas, examples, exports, live, match, url_state, warmup, widgets
+from ui import canvas, examples, exports, live, match, url_state, visitors, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
+from ui.jobs.pool import POOL
 from ui.match import empty_state
 from ui.page_run import Run
 from ui.sidebar import CANVAS, Chosen, model_key, pair_key, problem_of, sidebar
@@ -94,7 +96,7 @@ def compared_now(chosen: Chosen | None) -> Compared | None:
         return None
     try:
         with st.spinner("Building the potentials …"):
-            problem = problem_of(chosen)
+            problem = POOL.perform(partial(problem_of, chosen), visitors.current())
     except (ValueError, MemoryError) as error:
         st.warning(str(error) or "There is not enough memory for this problem: take fewer points.")
         return None
@@ -132,7 +134,7 @@ def ask(chosen: Chosen, problem: Problem, compared: Compared | None) -> None:
         limit = st.number_input(
             "Time limit each (s)",
             1,
-            600,
+            int(min(600, LIMITS.job_seconds)),
             10,
             key="compare limit",
             width=150,
@@ -204,7 +206,15 @@ def start(
             if one in METHODS
         ]
         classics = [one for one in methods if one not in METHODS]
-        series = Series(chosen.pair, problem, recipes, time_limit=limit, bounded=bounded, references=classics).start()
+        series = Series(
+            chosen.pair,
+            problem,
+            recipes,
+            time_limit=limit,
+            bounded=bounded,
+            references=classics,
+            visitor=visitors.current(),
+        ).start()
     except (ValueError, MemoryError) as error:
         st.error(str(error) or "There is not enough memory for this comparison.")
         return
@@ -234,7 +244,7 @@ def status(compared: Compared | None, drawn: Progress | None) -> None:
         job = progress.job
         text = f"**{progress.current or 'Preparing'}**, {progress.parts + 1} of {progress.total}"
         if job is not None and job.status == "waiting" and job.position:
-            text += f" · number {job.position} in the queue; other runs on this server come first"
+            text += f" · {live.turn(job)}"
         elif job is not None:
             text += f" · iteration {job.iteration:,} · {job.elapsed:.1f} s"
         told.progress(progress.parts / progress.total, text)
@@ -431,7 +441,7 @@ def open_if_asked() -> None:
     recipe = entrant.row.recipe
     record = replace(compared.chosen.record, method=recipe.method, method_options=recipe.method_options)
     number = 1 + (earlier.number if earlier is not None else 0)
-    RUN.set(Run(entrant.job, replace(compared.chosen, record=record), compared.series.problem, number))
+    RUN.set(Run(entrant.job, replace(compared.chosen, record=record), number))
     canvas.clear_pick(CANVAS)
     live.rewind()
     url_state.use(record)

@@ -18,11 +18,12 @@ from experiments.store import SHIPPED, Content, Record
 from experiments.studies import SUMMARIES
 from experiments.summary import MEASURES, Place
 from features.datasets import DATASETS
+from features.limits import LIMITS
 from features.plots.figures import save
 from features.recipe import Recipe
 from ui import data, match, url_state
 from ui.charts.experiment import curves, picked
-from ui.jobs.experiment import WORKERS, Laboratory, store_path
+from ui.jobs.experiment import Laboratory, store_path
 from ui.state import ALL_PAIRS, EXPERIMENT, MEANS, METHOD_BEHIND, ROW, VISITOR
 
 INTRODUCTION = (
@@ -32,7 +33,7 @@ INTRODUCTION = (
 OWN = "Your own (TOML)"
 SHIPPED_VIEW, RUN_VIEW = "Our results", "Run here"
 TICK = 1.0  # seconds between two updates of a run
-MOST_PAIRS, MOST_UNITS = 20, 20_000
+MOST_PAIRS = 20
 SHOWN = 8  # pairs behind a point, at first
 
 
@@ -190,7 +191,9 @@ def estimated(declared: str, sample: int, path: str, version: tuple[float, int])
     experiment = Experiment.from_dict(json.loads(declared))
     mine = store.read(Path(path))
     known = {**store.read(SHIPPED / f"{experiment.name}.jsonl.gz").rows, **mine.rows}
-    return runner.estimate(experiment, runner.left(list(experiment.units(sample)), mine), known, WORKERS)
+    return runner.estimate(
+        experiment, runner.left(list(experiment.units(sample)), mine), known, LIMITS.experiment_workers
+    )
 
 
 # ---- running -----------------------------------------------------------------------------------------------------
@@ -227,8 +230,8 @@ def run_here(lab: Laboratory, owner: str, asked: Experiment) -> Watched | None:
     path = store_path(experiment)
     keys = keys_of(json.dumps(experiment.to_dict()), sample)
     done = len(results_rows(path).keys() & set(keys))
-    if len(keys) > MOST_UNITS:
-        limit = f"more than the {MOST_UNITS:,} this server runs"
+    if len(keys) > LIMITS.experiment_units:
+        limit = f"more than the {LIMITS.experiment_units:,} this server runs"
         st.warning(f"{len(keys):,} units are {limit}: take fewer pairs or methods, or use the command line.")
         return None
     if running is not None and not mine:
@@ -268,7 +271,8 @@ def announce(experiment: Experiment, sample: int, path: Path, total: int, done: 
         return
     seconds = estimated(json.dumps(experiment.to_dict()), sample, str(path), version_of(path))
     st.caption(
-        f"{total:,} units, {total - done:,} still to run: about {runner.duration(seconds)} with {WORKERS} workers."
+        f"{total:,} units, {total - done:,} still to run: about {runner.duration(seconds)} "
+        f"with {LIMITS.experiment_workers} workers."
     )
 
 

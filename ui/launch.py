@@ -1,6 +1,8 @@
 """The command `adgm-explorer`: start the app, wherever it is installed."""
 
+import os
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +20,10 @@ def main() -> None:
     if INSTALLED.is_dir():
         app, settings = INSTALLED / "app.py", INSTALLED / "config.toml"
     words = options(tomllib.loads(settings.read_text(encoding="utf-8")))
+    try:
+        Path.home()
+    except RuntimeError:  # a user without one, as in a container; Streamlit looks there for settings
+        os.environ["HOME"] = tempfile.gettempdir()
     sys.argv = ["streamlit", "run", str(app), *words, *sys.argv[1:]]
     streamlit()
 

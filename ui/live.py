@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from math import isfinite
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from adgm import METHODS, Problem
+from adgm import METHODS
 from features.graphs import GRAPHS
 from features.models import MODELS
 from features.pairs import Pair, View
@@ -39,6 +40,7 @@ PROMISES = (
 
 WORDS = {
     "waiting": "Waiting for its turn",
+    "building": "Building the problem",
     "running": "Running",
     "paused": "Paused",
     "converged": "Converged",
@@ -50,15 +52,12 @@ WORDS = {
 }
 
 
-def refusal(chosen: Chosen, problem: Problem) -> str:
-    return METHODS[chosen.recipe.method].refusal(problem)
-
-
 def side(view: View, label: str, graph: str) -> Side:
     """A view with its points, and the chosen graph over them."""
     key, edges = toolbar.OVERLAYS.get(graph), None
     if key is not None and len(view.points) > 1:
-        edges = GRAPHS[key].build(view.points.xy).edges[:MOST_EDGES]
+        with suppress(ValueError):  # too many to be listed: then none are drawn
+            edges = GRAPHS[key].build(view.points.xy).edges[:MOST_EDGES]
     names = view.points.labels or ()
     return Side(view.points.xy, view.image, edges, label, names)
 
@@ -127,7 +126,7 @@ def _status(
         return
     parts = [f"**{WORDS[snapshot.status]}**"]
     if snapshot.status == "waiting" and snapshot.position:
-        parts.append(f"number {snapshot.position} in the queue; other runs on this server come first")
+        parts.append(turn(snapshot))
     parts.append(f"iteration {snapshot.iteration:,}")
     parts.append(f"{snapshot.elapsed:.2f} s")
     if snapshot.rate and snapshot.status == "running":
@@ -146,6 +145,11 @@ def _status(
         parts.append(f"{VERDICT_ICONS[verdict]} {verdict}")
     parts.append(f"run {run.number}")
     slot.markdown(" · ".join(parts))
+
+
+def turn(snapshot: Snapshot) -> str:
+    """Where a run stands in the queue, and how long that takes."""
+    return f"number {snapshot.position} in the queue of this server, about {max(1, round(snapshot.delay))} s"
 
 
 def summary(chosen: Chosen | None) -> str:

@@ -1,14 +1,20 @@
 """The Match page: choose a pair, a model and a solver, watch it run, understand the matching, take it away."""
 
+from functools import partial
+
 import streamlit as st
 
+from adgm import METHODS, Problem
+from features.models import MODELS
 from features.recipe import OWN
-from ui import canvas, examples, exports, live, optimality, outcome, toolbar, url_state, warmup
+from ui import canvas, examples, exports, live, optimality, outcome, toolbar, url_state, visitors, warmup
 from ui.jobs.job import Job
 from ui.learn import teach
 from ui.page_run import Run
 from ui.sidebar import CANVAS, Chosen, problem_of, sidebar
 from ui.state import EDIT, LIMIT, LINK, PACE, RUN, START
+
+AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
 
 
 def show() -> None:
@@ -72,25 +78,37 @@ def start(chosen: Chosen) -> Run | None:
     """A new run of what is chosen; a sentence and no run if that cannot be."""
     earlier = RUN.get()
     try:
-        with st.spinner("Building the potentials …"):
-            problem = problem_of(chosen)
-        if refusal := live.refusal(chosen, problem):
-            raise ValueError(refusal)
-        warmup.begin().wait(warmup.stage_of(chosen.recipe.method, problem))
+        warmup.begin().wait(warmup.stage_of(chosen.recipe.method, order_of(chosen)))
         pace, hurry = toolbar.PACES[st.session_state.get(PACE, toolbar.DEFAULT_PACE)]
         limit = float(st.session_state.get(LIMIT, 60))
-        job = Job(chosen.recipe.method_object(), problem, time_limit=limit, pace=pace, hurry=hurry)
-        job.start()
+        build, visitor = partial(fitting_problem, chosen), visitors.current()
+        job = Job(chosen.recipe.method_object(), build, time_limit=limit, pace=pace, hurry=hurry, visitor=visitor)
+        if (end := job.start().wait(AT_ONCE)).status == "failed":
+            raise ValueError(end.error)
     except (ValueError, MemoryError) as error:
         st.error(str(error) or "There is not enough memory for this problem: take fewer points.")
         return earlier
     if earlier is not None:
         earlier.job.stop()
     canvas.clear_pick(CANVAS)
-    RUN.set(Run(job, chosen, problem, 1 + (earlier.number if earlier else 0)))
+    RUN.set(Run(job, chosen, 1 + (earlier.number if earlier else 0)))
     live.rewind()
     st.rerun()
     return None
+
+
+def fitting_problem(chosen: Chosen) -> Problem:
+    """What the job builds; refused in a sentence if the method does not take it."""
+    problem = problem_of(chosen)
+    if refusal := METHODS[chosen.recipe.method].refusal(problem):
+        raise ValueError(refusal)
+    return problem
+
+
+def order_of(chosen: Chosen) -> int:
+    """Of the problem that will be built."""
+    model, given = MODELS[chosen.recipe.model], chosen.pair.given
+    return given.order if model.given and given is not None else max(model.orders)
 
 
 def empty_state() -> None:

@@ -12,6 +12,7 @@ from adgm.branch_and_bound import bytes_needed
 from adgm.lower_bound import refusal
 from adgm.rounding import Assignment
 from features.metrics import WORD, number, score
+from ui import visitors
 from ui.jobs.history import lanes_of
 from ui.jobs.job import Job
 from ui.page_run import Run
@@ -82,7 +83,7 @@ def _ask(run: Run, limit: float = LIMIT) -> None:
     earlier = PROOF.get()
     if earlier is not None:
         earlier.job.stop()
-    job = Job(Proof(run.matching.result.assignment), run.problem, time_limit=limit)
+    job = Job(Proof(run.matching.result.assignment), run.problem, time_limit=limit, visitor=visitors.current())
     try:
         PROOF.set(Asked(run.number, job.start(), limit))
     except ValueError as error:  # too many runs wait

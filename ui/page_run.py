@@ -22,8 +22,12 @@ class Run:
 
     job: Job
     chosen: Chosen
-    problem: Problem
     number: int
+
+    @property
+    def problem(self) -> Problem:
+        """Of its job, which builds it first."""
+        return self.job.problem
 
     @property
     def pair(self) -> Pair:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,23 @@ from adgm.problem import CONSTRAINTS
 from features.datasets import DATASETS
 from features.exports import open_pair
 from features.keypoints import DETECTORS, Keypoints
+from features.limits import LIMITS
 from features.matching import suited
 from features.models import MODELS
 from features.pairs import SIDES, Pair, View, read_pair
 from features.point_files import outside
 from features.problem_files import as_pair, read_problem
 from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, OWN, Recipe
-from ui import canvas, data, present, url_state, widgets
+from ui import canvas, data, present, url_state, visitors, widgets
+from ui.jobs.pool import POOL
+from ui.jobs.shelf import SHELF
 from ui.size import Size
 from ui.state import FILES, OWN_PAIR, widget_key
 
 IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
 POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
 PROBLEM_TYPES = ["zip", "dd", "xz", "dat", "npz"]
-UPLOAD_MB = 20
+UPLOAD_MB = LIMITS.image_bytes // 1_000_000
 OF_ITS_OWN: dict[str, Any] = {"dataset": OWN, "dataset_params": {}, "points": OWN, "point_params": {}}
 GIVEN_COSTS = Recipe(OWN, model="given")
 CANVAS = "pair"  # the key of the canvas, whose edits are part of the choice
@@ -214,10 +218,14 @@ def _bytes(file: Any) -> bytes | None:
 @st.cache_data(show_spinner="Opening the file …", max_entries=4)
 def opened(data: bytes, name: str) -> tuple[Pair, Recipe | None]:
     """A saved pair with its recipe, or a problem file as a pair whose costs are given."""
-    if name.lower().endswith(".zip"):
-        found = open_pair(data)
-        return found.pair, found.recipe
-    return as_pair(read_problem(data, name)), GIVEN_COSTS
+
+    def read() -> tuple[Pair, Recipe | None]:
+        if name.lower().endswith(".zip"):
+            found = open_pair(data)
+            return found.pair, found.recipe
+        return as_pair(read_problem(data, name)), GIVEN_COSTS
+
+    return POOL.perform(read, visitors.current())
 
 
 @st.cache_data(show_spinner="Reading the images …", max_entries=4)
@@ -225,7 +233,8 @@ def uploaded(
     images: tuple[bytes, bytes], spots: tuple[bytes | None, bytes | None], truth: bytes | None, name: str
 ) -> Pair:
     """A pair from uploaded bytes; a side without a point file gets none, and the Points section detects some."""
-    return read_pair(*images, points=spots, truth=truth, detector=None, name=name)
+    read = partial(read_pair, *images, points=spots, truth=truth, detector=None, name=name)
+    return POOL.perform(read, visitors.current())
 
 
 # ---- points -------------------------------------------------------------------------------------------------
@@ -270,7 +279,7 @@ def moved(view: View, xy: np.ndarray) -> View:
 @st.cache_data(show_spinner="Looking for points …", max_entries=8, hash_funcs={Pair: lambda pair: pair_key(pair)})
 def detected(pair: Pair, detector: str, counts: tuple[tuple[str, int], ...], slants: bool) -> Pair:
     """Both images' points found anew."""
-    return pair.detected(detector, dict(counts), slants=slants)
+    return POOL.perform(lambda: pair.detected(detector, dict(counts), slants=slants), visitors.current())
 
 
 # ---- model and solver ---------------------------------------------------------------------------------------
@@ -349,10 +358,9 @@ def choose_solver() -> dict[str, Any]:
     return {"method": method, "method_options": options}
 
 
-@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs={Chosen: lambda c: pair_key(c.pair) + model_key(c)})
 def problem_of(chosen: Chosen) -> Problem:
-    """The problem of a choice; the same pair and model are built once."""
-    return chosen.recipe.problem(chosen.pair)
+    """The problem of a choice; the same pair and model are built once. Work for the pool: it can take long."""
+    return SHELF.get(pair_key(chosen.pair) + model_key(chosen), lambda: chosen.recipe.problem(chosen.pair))
 
 
 def model_key(chosen: Chosen) -> str:
@@ -363,7 +371,8 @@ def pair_key(pair: Pair) -> str:
     """What identifies a pair as it is shown: its images, its points and the costs that it brings."""
     parts = []
     for view in (pair.left, pair.right):
-        parts.append(hash(view.points.xy.tobytes()))
+        measured = (values for values in vars(view.points).values() if isinstance(values, np.ndarray))
+        parts.append(hash(tuple(values.tobytes() for values in measured)))
         parts.append(0 if view.image is None else hash(view.image.rgb.tobytes()))
     costs = () if pair.given is None else (p for p in pair.given.potentials if not isinstance(p, Formula))
     parts += [hash(potential.costs.tobytes()) for potential in costs]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from features.limits import LIMITS
 from features.models.base import Model
 from features.models.sampled import MOST_ENTRIES
 
@@ -17,7 +18,7 @@ class Size:
     def nbytes(self) -> int:
         """Bytes of its tables: a matrix within the solver's budget, or the sampled tensor with its tree."""
         square = (self.shape[0] * self.shape[1]) ** 2
-        pairs = min(8 * square, 1 << 30) if self.model.complete else 0
+        pairs = min(8 * square, LIMITS.table_bytes) if self.model.complete else 0
         return pairs if max(self.model.orders) == 2 else 36 * min(6 * square, MOST_ENTRIES)
 
     @property

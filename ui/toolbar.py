@@ -4,6 +4,7 @@ from math import isfinite, nan
 
 import streamlit as st
 
+from features.limits import LIMITS
 from ui import examples, present
 from ui.jobs.job import Snapshot
 from ui.page_run import Run
@@ -96,7 +97,7 @@ def _more(active: bool) -> None:
     st.number_input(
         "Time limit (s)",
         1,
-        3600,
+        int(LIMITS.job_seconds),
         60,
         key=LIMIT,
         help="Seconds of computing, then the best matching so far is the result",

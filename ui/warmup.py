@@ -4,14 +4,14 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
 import streamlit as st
 
 import adgm
-from adgm import Problem
-from adgm.warmup import STAGES
+from adgm.warmup import KEPT, STAGES
 
 USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
 
@@ -19,7 +19,7 @@ USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then 
 class WarmUp:
     """A process that fills numba's cache, stage by stage (`adgm.warmup`); this one then only loads what is there.
 
-    If it fails, for instance because no cache can be written, the first run compiles what it needs by itself.
+    Where no cache can be written, this process has to compile for itself.
     """
 
     def __init__(self) -> None:
@@ -29,17 +29,21 @@ class WarmUp:
         self.thread.start()
 
     def _watch(self) -> None:
+        if KEPT:
+            self._compile()
+        for name, event in self.reached.items():
+            if not KEPT:  # no other process can do it for this one
+                STAGES[name]()
+            event.set()
+
+    def _compile(self) -> None:
         path = str(Path(adgm.__file__).parents[1])
         settings = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))}
-        try:
-            words = [sys.executable, "-m", "adgm.warmup"]
-            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=settings) as process:
-                for line in process.stdout or ():
-                    if (name := line.strip()) in self.reached:
-                        self.reached[name].set()
-        finally:
-            for event in self.reached.values():
-                event.set()
+        words = [sys.executable, "-m", "adgm.warmup"]
+        with suppress(OSError), subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=settings) as process:
+            for line in process.stdout or ():
+                if (name := line.strip()) in self.reached:
+                    self.reached[name].set()
 
     @property
     def ready(self) -> bool:
@@ -59,9 +63,9 @@ class WarmUp:
                 self.reached[stage].wait()
 
 
-def stage_of(method: str, problem: Problem) -> str:
+def stage_of(method: str, order: int) -> str:
     """What a run needs."""
-    return "portfolio" if method == "adgm+" else "third order" if problem.order > 2 else "sparse"
+    return "portfolio" if method == "adgm+" else "third order" if order > 2 else "sparse"
 
 
 @st.cache_resource(show_spinner=False)

@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from adgm._kernels.cache import CACHED
 from adgm._kernels.hyperedges import hyperedges, joint, spread
 from adgm._kernels.types import BOX, SIMPLEX, Fibers, FloatArray, Groups, LongArray, Tables, compiled
 
 # Small functions called millions of times: passing their arrays would cost more than what they do.
-inlined = njit(inline="always", cache=True, nogil=True)
+inlined = njit(inline="always", cache=CACHED, nogil=True)
 
 SETTLED, EXHAUSTED = -1, -2  # why `descend` returned; otherwise the number of a column that it misses
 NOBODY = -1

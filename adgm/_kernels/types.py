@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from adgm._kernels.cache import CACHED
+
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.uint32]  # unsigned, so that indexing need not look for negative numbers
 LongArray = NDArray[np.int64]
@@ -15,7 +17,7 @@ BOX, CAPPED, SIMPLEX = 0, 1, 2  # 0 ≤ x ≤ 1;  x ≥ 0 and sum ≤ 1;  x ≥ 
 
 
 # Reassociation lets sums use vector registers; NaN and infinity keep their meaning.
-compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+compiled = njit(cache=CACHED, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
 
 class Columns(NamedTuple):

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -62,7 +63,12 @@ def sources_of(key: str) -> tuple[Source, ...]:
 def cache_dir() -> Path:
     """The user's cache: where this system keeps such files, unless XDG_CACHE_HOME says otherwise."""
     chosen = os.environ.get("XDG_CACHE_HOME")
-    return Path(chosen) / "adgm" if chosen else Path(os_cache("adgm"))
+    if chosen:
+        return Path(chosen) / "adgm"
+    try:
+        return Path(os_cache("adgm"))
+    except RuntimeError:  # a user without a home
+        return Path(tempfile.gettempdir()) / f"adgm-{os.getuid()}"
 
 
 def data_dirs() -> list[Path]:

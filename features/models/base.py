@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.problem import Constraint
+from features.limits import LIMITS
 from features.pairs import Pair
 from features.parameters import Parameter, Value
 
 Potential = Dense | Sparse | Formula
 Sense = Literal["cost", "similarity"]
+# Numbers that building holds at a time, for every edge of the larger side and for every pair of points (measured)
+EDGE_NUMBERS, PAIR_NUMBERS = 12, 10
 
 
 def number(
@@ -93,14 +96,32 @@ class Model:
         matched to exactly one, and the larger side takes at most one each (both exactly one if equally many).
         A model with a cost for unmatched points (`optional`) lets both sides take at most one instead.
         """
-        if pair.lack:
-            raise ValueError(pair.lack)
+        if complaint := pair.lack or self.too_large(pair.shape):
+            raise ValueError(complaint)
         terms = self.terms(pair, **self.values(**given))
         if isinstance(terms, Problem):
             asked: dict[str, Any] = {"rows": rows, "cols": cols, "candidates": candidates}
-            return replace(terms, **{name: value for name, value in asked.items() if value is not None})
+            asked["memory"] = LIMITS.table_bytes if terms.memory > LIMITS.table_bytes else None
+            asked = {name: value for name, value in asked.items() if value is not None}
+            return replace(terms, **asked) if asked else terms
         usual = (AT_MOST_ONE, AT_MOST_ONE) if self.optional else smaller_side_exactly_one(pair.shape)
-        return Problem(pair.shape, terms, rows or usual[0], cols or usual[1], candidates)
+        return Problem(pair.shape, terms, rows or usual[0], cols or usual[1], candidates, LIMITS.table_bytes)
+
+    def too_large(self, shape: tuple[int, int]) -> str:
+        """Why so many points are not matched here, before any memory is taken for them; empty if they are."""
+        n1, n2 = shape
+        needed = 8 * (EDGE_NUMBERS * max(n1, n2) ** 2 + PAIR_NUMBERS * n1 * n2)
+        if self.given or (n1 * n2 <= LIMITS.variables and needed <= LIMITS.build_bytes):
+            return ""
+        if n1 * n2 > LIMITS.variables:
+            return (
+                f"{n1:,} × {n2:,} points make {n1 * n2:,} pairs of points; at most {LIMITS.variables:,} are taken. "
+                "Take fewer points on one of the sides."
+            )
+        return (
+            f"The edges between {max(n1, n2):,} points would take about {needed / 1e6:,.0f} MB; at most "
+            f"{LIMITS.build_bytes / 1e6:,.0f} MB are given to them here. Take fewer points on that side."
+        )
 
 
 def smaller_side_exactly_one(shape: tuple[int, int]) -> tuple[Constraint, Constraint]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from features.images import shown
+from features.limits import LIMITS
 from features.npz import MAGIC as ZIP
 from features.problem_files.arrays import affinity, read_npz, write_npz
 from features.problem_files.companions import SUFFIXES, companions, with_companion, write_truth
@@ -20,7 +21,7 @@ from features.problem_files.costs import normal_form
 from features.problem_files.dd import other_constraints, read_dd, write_dd
 from features.problem_files.drawing import as_pair, graphs
 from features.problem_files.qaplib import qap, read_qaplib, write_qaplib, write_solution
-from features.problem_files.record import MAX_BYTES, ProblemFile, ProblemFileError, from_pair, refuse_size
+from features.problem_files.record import ProblemFile, ProblemFileError, from_pair, refuse_size
 
 __all__ = [
     "FORMATS",
@@ -131,11 +132,13 @@ def _unpacked(data: bytes) -> bytes:
     """The content of an xz file, as long as it is not too much."""
     unpack = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
     try:
-        content = unpack.decompress(data, MAX_BYTES + 1)
+        content = unpack.decompress(data, LIMITS.problem_bytes + 1)
     except (lzma.LZMAError, MemoryError) as error:
         raise ProblemFileError("this xz file is damaged, or packed in an unusual way.") from error
-    if len(content) > MAX_BYTES:
-        raise ProblemFileError(f"unpacked, it has more than {MAX_BYTES / 1e6:.0f} MB; that is the most accepted.")
+    if len(content) > LIMITS.problem_bytes:
+        raise ProblemFileError(
+            f"unpacked, it has more than {LIMITS.problem_bytes / 1e6:.0f} MB; that is the most accepted."
+        )
     if not unpack.eof:
         raise ProblemFileError("this xz file is cut off.")
     return content

@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 from adgm import AT_MOST_ONE, Dense, Problem, Sparse
 from adgm.potentials import MAX_ORDER, Potential
 from features.images import Image, from_array
+from features.limits import LIMITS
 from features.npz import Arrays, read_arrays
 from features.pairs import SIDES
 from features.problem_files.costs import MOST_DENSE, CostTable, cost_table, normal_form
 from features.problem_files.record import (
-    MAX_ARRAYS,
-    MAX_BYTES,
     Floats,
     ProblemFile,
     ProblemFileError,
@@ -51,7 +50,7 @@ MAX_SIDE = 1600  # pixels of an image that is worked with
 def read_npz(data: bytes) -> ProblemFile:
     """The problem of an NPZ file, from whatever it holds of the above."""
     refuse_size(len(data))
-    arrays = read_arrays(data, MAX_ARRAYS)
+    arrays = read_arrays(data, LIMITS.problem_arrays)
     for name in arrays.keys() - PLAIN:
         raise ProblemFileError(f"there is an array {_shown(name)}; known are {', '.join(sorted(PLAIN)[:30])} ….")
     if not any(name in arrays for name in COSTS):
@@ -99,11 +98,13 @@ def write_npz(file: ProblemFile, form: Form = "costs") -> bytes:
         arrays["candidates"] = problem.candidates
     arrays |= _known(file)
     total = sum(array.nbytes for array in arrays.values())
-    if total > MAX_ARRAYS - 1000 * len(arrays):  # the rest is for headers
-        raise ProblemFileError(f"the arrays have {total / 1e6:.0f} MB; at most {MAX_ARRAYS / 1e6:.0f} MB are accepted.")
+    if total > LIMITS.problem_arrays - 1000 * len(arrays):  # the rest is for headers
+        raise ProblemFileError(
+            f"the arrays have {total / 1e6:.0f} MB; at most {LIMITS.problem_arrays / 1e6:.0f} MB are accepted."
+        )
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
-    refuse_size(len(out.getvalue()), MAX_BYTES)
+    refuse_size(len(out.getvalue()), LIMITS.problem_bytes)
     return out.getvalue()
 
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from features.limits import LIMITS
 from features.problem_files.qaplib import read_solution, words
-from features.problem_files.record import MAX_NODES, Longs, ProblemFile, ProblemFileError, refuse_size
+from features.problem_files.record import Longs, ProblemFile, ProblemFileError, refuse_size
 
 SUFFIXES = (".opt", ".gt", ".sln")
 
 
 def with_companion(file: ProblemFile, data: bytes) -> ProblemFile:
     """The problem with what a companion says: one number is the optimum, a JSON list the truth, more a solution."""
-    refuse_size(len(data), 100 * MAX_NODES)
+    refuse_size(len(data), 100 * LIMITS.nodes)
     if data.lstrip()[:1] == b"[":
         return replace(file, truth=read_truth(data, file.problem.shape))
     numbers = words(data, 1)

@@ -13,10 +13,10 @@ import numpy as np
 
 from adgm import ANY, Dense, Formula, Problem, Sparse
 from adgm.potentials import Entries, Potential
+from features.limits import LIMITS
 from features.pairs import SIDES
 from features.problem_files.record import Floats, Longs, ProblemFileError
 
-MAX_PAIRS = 8_000_000  # costs of two candidates together
 MOST_EVALUATED = 200_000_000  # entries of a formula that are looked at in order to list it, …
 PIECE = 2_000_000  # … so many at a time
 MOST_DENSE = 3000  # variables: their square in numbers is what a matrix takes
@@ -72,7 +72,7 @@ def cost_table(problem: Problem) -> CostTable:
         np.add.at(unary, index[same, 0], cost[same])
         index, cost = _compatible(problem, index[~same], cost[~same])
         found += len(cost)
-        if found > 2 * MAX_PAIRS:
+        if found > 2 * LIMITS.pair_costs:
             raise _too_many()
         first.append(index.min(axis=1, initial=layout.n))
         second.append(index.max(axis=1, initial=-1))
@@ -99,7 +99,7 @@ def _pieces(problem: Problem, potential: Potential) -> Iterator[Entries]:
     if not isinstance(potential, Formula):
         yield potential.entries(layout).ordered()
     elif potential.on_edges:
-        if potential.links(layout, 2 * MAX_PAIRS) is None:
+        if potential.links(layout, 2 * LIMITS.pair_costs) is None:
             raise _too_many()
         yield potential.entries(layout)
     elif layout.n**2 > MOST_EVALUATED:
@@ -115,7 +115,7 @@ def _pieces(problem: Problem, potential: Potential) -> Iterator[Entries]:
 
 
 def _too_many() -> ProblemFileError:
-    return ProblemFileError(f"there are more than {MAX_PAIRS} costs of two matches; that is the most accepted.")
+    return ProblemFileError(f"there are more than {LIMITS.pair_costs} costs of two matches; that is the most accepted.")
 
 
 def _compatible(problem: Problem, index: Longs, cost: Floats) -> tuple[Longs, Floats]:

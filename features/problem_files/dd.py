@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from adgm import AT_MOST_ONE, Dense, Problem, Sparse
 from adgm.potentials import Potential
 from adgm.problem import CONSTRAINTS
-from features.problem_files.costs import MAX_PAIRS, cost_table, normal_form
+from features.limits import LIMITS
+from features.problem_files.costs import cost_table, normal_form
 from features.problem_files.record import Floats, Longs, ProblemFile, ProblemFileError, check_shape, refuse_size
 
 FORM = {
@@ -106,8 +107,10 @@ def write_dd(file: ProblemFile) -> bytes:
     """The problem as `.dd` text; read back, it is the same, and so is the energy of every matching."""
     problem = file.problem
     table = cost_table(problem)
-    if len(table.pairs) > MAX_PAIRS:
-        raise ProblemFileError(f"there are {len(table.pairs)} costs of two matches; at most {MAX_PAIRS} are accepted.")
+    if len(table.pairs) > LIMITS.pair_costs:
+        raise ProblemFileError(
+            f"there are {len(table.pairs)} costs of two matches; at most {LIMITS.pair_costs} are accepted."
+        )
     about: dict[str, Any] = {"name": file.name, "sense": file.sense, "rows": problem.rows, "cols": problem.cols}
     layout = problem.layout
     name = layout.numbers(table.pairs)

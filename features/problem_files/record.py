@@ -12,14 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from adgm import Problem
 from features.images import Image
 from features.keypoints import Keypoints
+from features.limits import LIMITS
 from features.models.base import Sense
 from features.pairs import SIDES, Pair, View
 from features.point_files import FileError
 
-MAX_BYTES = 100_000_000  # of a file as it comes, and of its text unpacked
-MAX_ARRAYS = 128_000_000  # bytes of an NPZ's arrays
-MAX_NODES = 100_000  # of one side
-MAX_GRID = 10_000_000  # n1 · n2, the pairs of nodes: the solver keeps a few numbers for each
 LONGEST_NAME = 200
 
 Floats = NDArray[np.float64]
@@ -87,17 +84,17 @@ def from_pair(pair: Pair, problem: Problem, sense: Sense = "cost", optimum: floa
 def check_shape(sizes: Sequence[float]) -> tuple[int, int]:
     """The numbers of nodes, if a problem of that size can be held; before any memory is taken for it."""
     for side, size in zip(SIDES, sizes, strict=True):
-        if not (1 <= size <= MAX_NODES and size == int(size)):
+        if not (1 <= size <= LIMITS.nodes and size == int(size)):
             raise ProblemFileError(
-                f"there are {size:g} {side} nodes; a whole number from 1 to {MAX_NODES} is accepted."
+                f"there are {size:g} {side} nodes; a whole number from 1 to {LIMITS.nodes} is accepted."
             )
     n1, n2 = (int(size) for size in sizes)
-    if n1 * n2 > MAX_GRID:
-        raise ProblemFileError(f"{n1} × {n2} nodes make {n1 * n2} pairs; at most {MAX_GRID} are accepted.")
+    if n1 * n2 > LIMITS.node_pairs:
+        raise ProblemFileError(f"{n1} × {n2} nodes make {n1 * n2} pairs; at most {LIMITS.node_pairs} are accepted.")
     return n1, n2
 
 
-def refuse_size(size: int, most: int = MAX_BYTES) -> None:
+def refuse_size(size: int, most: int = LIMITS.problem_bytes) -> None:
     if size > most:
         raise ProblemFileError(f"the file has {size / 1e6:.0f} MB; at most {most / 1e6:.0f} MB are accepted.")
 

@@ -7,12 +7,12 @@ method is timed, and a page only shows what is here.
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -20,20 +20,24 @@ from numpy.typing import NDArray
 
 from adgm import ADGM, Problem, solve
 from adgm.baselines.dd import relative_gap
+from adgm.deadline import TimeUp, deadline
 from adgm.lower_bound import bound, refusal
 from adgm.run import Method
 from features.comparison import LABELS, Row, best_energy, reference_row
 from features.datasets import DATASETS
+from features.limits import LIMITS
 from features.metrics import measure, score
 from features.models import MODELS
 from features.pairs import Pair
 from features.plots import figures
 from features.plots.pair import Stage, draw
 from features.recipe import Recipe
-from ui.jobs.job import PATIENCE, POOL, Job, JobPool, Snapshot
+from ui.jobs.job import Job, Snapshot
+from ui.jobs.pool import POOL, JobPool, Visitor
 from ui.optimality import Proof
 
 Status = Literal["running", "finished", "stopped", "abandoned", "failed"]
+T = TypeVar("T")
 BOUND = "Lower bound"
 PICTURE = 5.0, 128  # inches wide, dots per inch
 
@@ -88,13 +92,15 @@ class Series:
         time_limit: float | None = None,
         bounded: bool = True,
         references: Sequence[str] = (),
-        patience: float = PATIENCE,
+        patience: float = LIMITS.patience,
+        visitor: Visitor | None = None,
         pool: JobPool = POOL,
     ) -> None:
         if not recipes:
             raise ValueError("There is nothing to compare: tick at least one method.")
         self.pair, self.problem, self.recipes, self.references = pair, problem, tuple(recipes), tuple(references)
         self.time_limit, self.patience, self._pool = time_limit, patience, pool
+        self.visitor = visitor or Visitor()
         self.sense = MODELS[recipes[0].model].sense
         reason = refusal(problem) if bounded else "No bound was asked for."
         # DD's own bound serves as well as a run of its own
@@ -102,15 +108,15 @@ class Series:
         self._changed = threading.Condition()
         self._progress = Progress("running", len(recipes) + len(references) + self._bounding, bound_note=reason)
         self._job: Job | None = None
-        self._stopping, self._touched = False, monotonic()
+        self._stopping, self._touched, self._present = False, monotonic(), monotonic()
         self._thread = threading.Thread(target=self._run, name="comparison", daemon=True)
 
     # ------------------------------------------------------------------ what a page asks and says
 
     def start(self) -> "Series":
         """Queue for a place and run; refused in a sentence when too many wait already."""
-        if (waiting := len(self._pool.queue)) >= self._pool.waiting:
-            raise ValueError(f"{waiting} runs are already waiting for their turn: please try again in a minute")
+        if refusal := self._pool.refusal(self.visitor):
+            raise ValueError(refusal)
         self._thread.start()
         return self
 
@@ -147,7 +153,8 @@ class Series:
         status: Status = "finished"
         error = ""
         try:
-            solve(self.problem, ADGM(max_iter=1))  # builds the tables that all share: the first method need not pay
+            # Builds the tables that all share: the first method need not pay
+            self._in_place(lambda: solve(self.problem, ADGM(max_iter=1)))
             for recipe in self.recipes:
                 if self._over():
                     break
@@ -158,8 +165,8 @@ class Series:
                 if self._over():
                     break
                 self._publish(current=LABELS[key])
-                row = reference_row(self.recipes[0], self.pair, self.problem, key)
-                self._publish(Entrant(row, picture=picture(self.pair, row.pairs) if row.result is not None else b""))
+                if (entrant := self._in_place(partial(self._refer, key))) is not None:
+                    self._publish(entrant)
             if self._bounding and not self._over():
                 self._publish(current=BOUND)
                 self._bound()
@@ -173,11 +180,35 @@ class Series:
             self._progress = replace(self._progress, status=status, current="", job=None, error=error)
 
     def _over(self) -> bool:
-        return self._stopping or monotonic() - self._touched > self.patience
+        now = monotonic()
+        if self.visitor.here():
+            self._present = now
+        return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
+
+    def _in_place(self, work: Callable[[], T]) -> T | None:
+        """What work that is no job comes to, done in a place of the pool; None if it was stopped."""
+        if not self._pool.enter(self, self._over):
+            return None
+        try:
+            with suppress(TimeUp), deadline(self._over):
+                return work()
+            return None
+        finally:
+            self._pool.leave(self)
+
+    def _refer(self, key: str) -> Entrant:
+        row = reference_row(self.recipes[0], self.pair, self.problem, key)
+        return Entrant(row, picture=picture(self.pair, row.pairs) if row.result is not None else b"")
 
     def _part(self, method: Method[Any]) -> Job:
         return Job(
-            method, self.problem, time_limit=self.time_limit, patience=self.patience, light=True, pool=self._pool
+            method,
+            self.problem,
+            time_limit=self.time_limit,
+            patience=self.patience,
+            light=True,
+            visitor=self.visitor,
+            pool=self._pool,
         )
 
     def _finished(self, method: Method[Any]) -> Job | None:
@@ -204,7 +235,7 @@ class Series:
 
     def _compete(self, recipe: Recipe) -> Entrant | None:
         """One method's part; None if it was stopped before it had anything to show."""
-        load(recipe)
+        self._in_place(partial(load, recipe))
         job = self._finished(recipe.method_object())
         end = None if job is None else job.snapshot()
         if job is None or end is None or (end.best is None and end.status != "failed"):
@@ -235,7 +266,8 @@ class Series:
         if job is not None and end is not None and end.best is not None:
             self._raise_bound(job.state.lower)
         elif end is not None and end.status == "failed":  # too large for the dual ascent: a weaker bound, in one go
-            self._raise_bound(bound(self.problem, best, time_limit=self.time_limit).lower)
+            weaker = self._in_place(lambda: bound(self.problem, best, time_limit=self.time_limit).lower)
+            self._raise_bound(-np.inf if weaker is None else weaker)
         if end is not None and end.status not in ("stopped", "abandoned"):
             self._publish(parts=1)
 

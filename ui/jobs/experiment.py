@@ -5,7 +5,6 @@ The page never waits for it: it reads the store. Whoever starts the same experim
 
 import hashlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,11 +16,8 @@ from time import monotonic
 from experiments.runner import ROOT
 from experiments.spec import Experiment
 from features.datasets.download import cache_dir
+from features.limits import LIMITS
 
-WORKERS = max(1, min(2, os.cpu_count() or 1))  # a server has other visitors too
-MEMORY = 2  # GB per worker
-PATIENCE = float(os.environ.get("ADGM_PATIENCE", 120))  # seconds without a sign of the page
-MOST_STORES = 60
 INTERRUPTED = 130  # what a command that was stopped on demand returns
 
 
@@ -75,7 +71,8 @@ class Laboratory:
             except OSError as error:
                 raise ValueError(f"Results cannot be kept in {path.parent} ({error.strerror or error}).") from error
             words = [sys.executable, "-m", "experiments", "run", str(declared), "--store", str(path), "--attached"]
-            words += ["--sample", str(sample), "--workers", str(WORKERS), "--memory", str(MEMORY)]
+            words += ["--sample", str(sample), "--workers", str(LIMITS.experiment_workers)]
+            words += ["--memory", str(LIMITS.experiment_gigabytes)]
             with log:
                 process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT)
             self._running = Running(replace(experiment), sample, owner, path, process)
@@ -117,7 +114,7 @@ class Laboratory:
                 running.process.wait(0.5)
             except subprocess.TimeoutExpired:
                 with self._lock:
-                    gone = monotonic() - self._seen > PATIENCE
+                    gone = monotonic() - self._seen > LIMITS.patience
                 if gone:
                     self._end(running)
         self.complaint = said_at_the_end(running)
@@ -138,6 +135,6 @@ def said_at_the_end(running: Running) -> str:
 def forget_old(folder: Path) -> None:
     """Keep the newest stores only: uploads of many visitors must not fill the disk."""
     stores = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
-    for path in stores[: max(0, len(stores) - MOST_STORES)]:
+    for path in stores[: max(0, len(stores) - LIMITS.stores)]:
         for ending in (".jsonl", ".json", ".log", ".lock"):
             path.with_suffix(ending).unlink(missing_ok=True)

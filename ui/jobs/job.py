@@ -1,13 +1,13 @@
 """A solver run in a worker thread: pause, step, stop and change it, and read where it is at any time.
 
 The thread never touches Streamlit. It publishes a frozen `Snapshot` about ten times a second; a page reads the latest
-one and calls `touch`, and a run that nobody has looked at for two minutes ends by itself. A `JobPool` lets a fixed
-number of jobs compute at a time; the others wait for their turn, and a paused one gives its place away.
+one and calls `touch`, and a run that nobody has looked at for two minutes, or whose visitor has left, ends by itself.
+Jobs compute in turns, a slice of iterations each (`ui.jobs.pool`); one that sleeps or is paused holds no place. A job
+may also build its problem: Stop and the time limit hold there, too.
 """
 
 import logging
 import math
-import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,18 +22,28 @@ from adgm import Problem, Result, State
 from adgm.deadline import TimeUp, deadline
 from adgm.run import Method, Run
 from adgm.run import Status as ResultStatus
+from features.limits import LIMITS
 from ui.jobs.history import Floats, Frame, Frames, Lanes, Mark, RunCurves, frame_of, lanes_of
+from ui.jobs.pool import POOL, JobPool, Visitor
 
 __all__ = ["ACTIVE", "POOL", "Frame", "Frames", "Job", "JobPool", "Mark", "Snapshot", "Status"]
 
 Status = Literal[
-    "waiting", "running", "paused", "converged", "iteration limit", "time limit", "stopped", "abandoned", "failed"
+    "waiting",
+    "building",
+    "running",
+    "paused",
+    "converged",
+    "iteration limit",
+    "time limit",
+    "stopped",
+    "abandoned",
+    "failed",
 ]
-ACTIVE = ("waiting", "running", "paused")
+ACTIVE = ("waiting", "building", "running", "paused")
 
 INTERVAL = 0.1  # seconds between two snapshots
 OVERHEAD = 0.1  # largest share of the time that goes into snapshots
-PATIENCE = float(os.environ.get("ADGM_PATIENCE", 120))  # seconds without a sign of the page
 LIGHT_FRAMES, LIGHT_FRAME_BYTES = 100, 6_000_000  # of a light job: a comparison keeps many
 DENSE_UNTIL = 20  # every iteration up to this one is a frame; then they are 1/20 of the run so far apart,
 DENSE_BUDGET = 0.25  # as long as all of them together took less than these seconds
@@ -57,6 +67,7 @@ class Snapshot:
     best_energy: float = math.inf
     lanes: Lanes | None = None  # of a method that keeps several runs
     position: int = 0  # in the queue, from 1; 0 when not waiting
+    delay: float = 0.0  # about how many seconds until its turn
     error: str = ""
 
     @property
@@ -68,94 +79,47 @@ class Snapshot:
         return None if self.time_limit is None else max(self.time_limit - self.elapsed, 0.0)
 
 
-class JobPool:
-    """At most `running` jobs compute at the same time, at most `waiting` more queue for it."""
-
-    def __init__(self, running: int | None = None, waiting: int = 20) -> None:
-        self.running = running if running is not None else os.cpu_count() or 1
-        self.waiting = waiting
-        if self.running < 1:
-            raise ValueError(f"a pool needs room for at least 1 running job, not {self.running}")
-        self.freed = threading.Condition()
-        self.computing: list[Job] = []
-        self.queue: list[Job] = []
-
-    def admit(self, job: "Job") -> None:
-        """Take a new job into the queue, or refuse it in a sentence."""
-        with self.freed:
-            if len(self.queue) >= self.waiting:
-                raise ValueError(
-                    f"{len(self.queue)} runs are already waiting for their turn: please try again in a minute"
-                )
-            self.queue.append(job)
-
-    def enter(self, job: "Job", queueing: Callable[[], None], give_up: Callable[[], bool]) -> bool:
-        """Wait for a place to compute in; False if there is no point any more."""
-        if job in self.computing:
-            return True
-        queueing()
-        with self.freed:
-            if job not in self.queue:
-                self.queue.append(job)
-            while not give_up():
-                if self.queue[0] is job and len(self.computing) < self.running:
-                    self.queue.remove(job)
-                    self.computing.append(job)
-                    self.freed.notify_all()
-                    return True
-                self.freed.wait(0.2)
-            self.queue.remove(job)
-            return False
-
-    def leave(self, job: "Job") -> None:
-        with self.freed:
-            for members in (self.computing, self.queue):
-                if job in members:
-                    members.remove(job)
-            self.freed.notify_all()
-
-    def position(self, job: "Job") -> int:
-        with self.freed:
-            return self.queue.index(job) + 1 if job in self.queue else 0
-
-
-POOL = JobPool()
-
-
 class Job:
     """One run of a method on a problem. All methods may be called from any thread.
 
-    `adgm.run.Run` does the work; the job decides when, and keeps what a page shows. A `light` one is run for its end:
-    it stores fewer iterations, because stopping to store one costs a fast method its speed.
+    `adgm.run.Run` does the work; the job decides when, and keeps what a page shows. The problem may also be a function
+    that builds it: that is the job's first work. A `light` job is run for its end: it stores fewer iterations, because
+    stopping to store one costs a fast method its speed.
     """
 
     def __init__(
         self,
         method: Method[Any],
-        problem: Problem,
+        problem: Problem | Callable[[], Problem],
         *,
         time_limit: float | None = None,
-        patience: float = PATIENCE,
+        patience: float = LIMITS.patience,
         paused: bool = False,
         pace: float | None = None,
         hurry: float | None = None,
         light: bool = False,
+        visitor: Visitor | None = None,
         pool: JobPool = POOL,
     ) -> None:
         if pace is not None and not pace > 0:
             raise ValueError(f"the pace of a run must be a positive number or none, not {pace}")
         self._curves = RunCurves()
-        self._run = Run(problem, method, time_limit=time_limit, history=self._curves, clock=lambda: monotonic())
-        self.method, self.problem, self.time_limit, self.patience = method, problem, time_limit, patience
+        self._build = problem if callable(problem) else None
+        time_limit = min(LIMITS.job_seconds, math.inf if time_limit is None else time_limit)
+        # A run looks at its problem when it first advances: by then it is built.
+        given: Any = None if self._build else problem
+        self._run = Run(given, method, time_limit=time_limit, history=self._curves, clock=lambda: monotonic())
+        self.method, self.time_limit, self.patience, self.visitor = method, time_limit, patience, visitor or Visitor()
         self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
         self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
         self.light, self._pool = light, pool
         self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
         self._changes: list[Callable[[Any], Any]] = []
         self._result: Result[Any] | None = None
-        self._touched = monotonic()
+        self._touched = self._present = monotonic()
         self._rate, self._every = 0.0, 1
         self._began: float | None = None  # when the iterations under way began
+        self._last: tuple[float, int] | None = None  # when those before them began, and how many they were
         self._frames = Frames(LIGHT_FRAMES, LIGHT_FRAME_BYTES) if light else Frames()
         self._snapshot = Snapshot("waiting", time_limit=time_limit)
         self._thread = threading.Thread(target=self._live, name="solver", daemon=True)
@@ -164,7 +128,7 @@ class Job:
 
     def start(self) -> "Job":
         """Queue for a place and run; refused in a sentence when too many wait already."""
-        self._pool.admit(self)
+        self._pool.admit(self, self.visitor)
         self._thread.start()
         return self
 
@@ -172,12 +136,18 @@ class Job:
         """Somebody is watching: the job stays alive."""
         self._touched = monotonic()
 
+    @property
+    def problem(self) -> Problem:
+        """Its problem; None as long as that is not built, when there is nothing to show of it either."""
+        return self._run.problem
+
     def snapshot(self) -> Snapshot:
         with self._changed:
             snapshot, began = self._snapshot, self._began
         if snapshot.status == "waiting":
-            return replace(snapshot, position=self._pool.position(self))
-        if snapshot.status == "running" and began is not None:
+            position = self._pool.position(self)
+            return replace(snapshot, position=position, delay=self._pool.delay(position))
+        if snapshot.status in ("building", "running") and began is not None:
             return replace(snapshot, elapsed=snapshot.elapsed + monotonic() - began)
         return snapshot
 
@@ -257,8 +227,9 @@ class Job:
         except Exception as fault:  # a page must show a sentence whatever happens in here
             log.exception("a solver run failed")
             status, error = "failed", f"The solver stopped unexpectedly ({type(fault).__name__}: {fault})."
-        self._pool.leave(self)
+        self._pool.dismiss(self)
         with self._changed:
+            self._began = None
             self._snapshot = replace(self._snapshot, status=status, error=error, elapsed=self._elapsed())
             self._changed.notify_all()
 
@@ -268,18 +239,51 @@ class Job:
             if self._idle():
                 self._pool.leave(self)
                 self._set_status("paused")
+                self._last = None
                 with self._changed:
                     while self._idle() and not self._over():
                         self._changed.wait(min(1.0, self.patience / 4))
-            elif self._pool.enter(self, lambda: self._set_status("waiting"), lambda: self._over() or self._idle()):
+                self._set_status("waiting")
+            elif self._pool.enter(self, lambda: self._over() or self._idle()):
+                if self._build is not None:
+                    self._set_status("building")
+                    self._make(self._build)
+                    continue
                 self._set_status("running")
-                self._advance()
+                rest = self._advance()
                 if (why := self._run.status) is not None:
                     return why
+                if rest > 0:
+                    self._pool.leave(self)
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._paused or self._over(), rest)
+                else:
+                    self._pool.give_way(self)
         return "stopped" if self._stopping else "abandoned"
 
     def _over(self) -> bool:
-        return self._stopping or monotonic() - self._touched > self.patience
+        now = monotonic()
+        if self.visitor.here():
+            self._present = now
+        return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
+
+    def _make(self, build: Callable[[], Problem]) -> None:
+        """Build the problem; its time counts."""
+        began = self._began = monotonic()
+        try:
+            with deadline(lambda: self._over() or monotonic() - began > self.time_limit):
+                self._run.problem = build()
+                self._build = None
+        except TimeUp:
+            if not self._over():
+                raise ValueError(
+                    f"the problem was still being built when its {self.time_limit:g} s were over; allow more time, or "
+                    "take fewer points."
+                ) from None
+        finally:
+            with self._changed:
+                self._began = None
+                self._run.overhead += monotonic() - began
 
     def _idle(self) -> bool:
         # A job that was paused before it began still shows its start.
@@ -294,9 +298,15 @@ class Job:
             if self._snapshot.status != status:
                 self._snapshot = replace(self._snapshot, status=status)
 
-    def _advance(self) -> None:
-        """As many iterations as fill the time until the next snapshot, or as were asked for; at first the start."""
+    def _advance(self) -> float:
+        """As many iterations as fill the time until the next snapshot, or as were asked for; at first the start.
+
+        Returns how many seconds there are until the next ones are due.
+        """
         run = self._run
+        if self._last is not None:
+            rate = self._last[1] / max(monotonic() - self._last[0], 1e-9)
+            self._rate = 0.7 * (self._rate or rate) + 0.3 * rate
         with self._changed:
             stepping, before, first = self._paused, run.iteration, run.state is None
             pace = self._pace_at(before)
@@ -316,12 +326,10 @@ class Job:
             run.overhead = overhead_before + total - spent
             if stepping and self._paused:
                 self._steps = max(self._steps - (ran or not first), 0)  # some steps take no iteration
-            if ran and pace and not stepping:
-                self._changed.wait_for(lambda: self._paused or self._over(), ran / pace - total)
         if ran:
             self._adapt(spent / ran, total - spent)
-            rate = ran / max(monotonic() - began, 1e-9)
-            self._rate = 0.7 * (self._rate or rate) + 0.3 * rate
+        self._last = (began, ran) if ran else None
+        return ran / pace - total if ran and pace and not stepping else 0.0
 
     def _pace_at(self, iteration: int) -> float | None:
         pace, hurry = self.pace, self.hurry

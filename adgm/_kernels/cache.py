@@ -1,0 +1,62 @@
+"""Where compiled kernels are kept: where numba can write; else in a folder for this process and its children.
+
+Numba gives up on a function that it cannot cache, so a read-only checkout without a writable home would not even start.
+"""
+
+import atexit
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.misc.appdirs import AppDirs
+
+config: Any = numba.config
+VARIABLE = "NUMBA_CACHE_DIR"
+ROOM = 64_000_000  # bytes: what all kernels take, several times
+log = logging.getLogger(__name__)
+
+
+def places() -> Iterator[Path]:
+    """Where numba would keep what it compiles."""
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR)
+    yield Path(__file__).with_name("__pycache__")
+    yield Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
+
+
+def writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        return shutil.disk_usage(folder).free >= ROOM
+    except OSError:
+        return False
+
+
+def settle() -> bool:
+    """Choose a place; False if there is none, and every process has to compile for itself."""
+    if any(map(writable, places())):
+        return True
+    shipped = config.CACHE_DIR
+    try:
+        folder = tempfile.mkdtemp(prefix="adgm-kernels-")  # private: what lies in it will be run
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        if not writable(Path(folder)):
+            raise OSError("the disk is full")
+    except OSError as error:
+        log.warning("Compiled kernels cannot be kept (%s): every process compiles its own: a minute.", error)
+        return False
+    with suppress(OSError, shutil.Error):
+        if shipped:  # compiled when an image was built, and read-only now
+            shutil.copytree(shipped, folder, dirs_exist_ok=True)
+    config.CACHE_DIR = os.environ[VARIABLE] = folder
+    return True
+
+
+CACHED = settle()

@@ -1,0 +1,109 @@
+"""LIMITS: what this program takes on, in one place; generous on a laptop, stricter where strangers come.
+
+`ADGM_PUBLIC=1` chooses the stricter set; any single one is set by its name in capitals: `ADGM_VARIABLES=100000`.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+PREFIX = "ADGM_"
+CORES = os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Whole numbers count things or bytes; the others are seconds."""
+
+    # A file, before it is parsed
+    image_bytes: int = 20_000_000
+    image_pixels: int = 40_000_000
+    image_length: int = 50_000  # along a side: no photograph is longer, and rows of millions cost decoders a gigabyte
+    point_bytes: int = 20_000_000
+    points: int = 100_000
+    line_letters: int = 10_000
+    line_cells: int = 100
+    unpacked_bytes: int = 64_000_000  # of the arrays in a point file
+    text_letters: int = 4_000_000  # of one text in a MATLAB file; larger ones are passed over
+    archive_files: int = 100  # in a zip or NPZ file
+    settings_bytes: int = 100_000  # of a JSON file in a zip, or an experiment's TOML
+    problem_bytes: int = 100_000_000  # of a problem file as it comes, and of its text unpacked
+    problem_arrays: int = 128_000_000  # bytes of an NPZ problem's arrays
+    nodes: int = 100_000  # of one side
+    node_pairs: int = 10_000_000  # n1 · n2: the solver keeps a few numbers for each
+    pair_costs: int = 8_000_000  # costs of two candidates together
+    # A problem, before it is built
+    detected: int = 10_000  # points of one image
+    variables: int = 4_000_000  # n1 · n2 of two point sets
+    build_bytes: int = 1 << 30  # for its edges and vectors
+    table_bytes: int = 1 << 30  # for its tables while it is solved
+    # Work
+    running: int = CORES  # jobs that compute at the same time
+    waiting: int = 20  # jobs that may queue for a place
+    jobs_each: int = 6  # of one visitor at the same time
+    job_seconds: float = 3600.0  # of computing
+    preparing_seconds: float = 60.0  # for reading, detecting and building where a page waits for it
+    patience: float = 120.0  # without a sign of the page
+    absence: float = 5.0  # of a visitor whose connection is closed
+    cached_bytes: int = 1 << 31  # of the problems that are kept in case they are asked for again
+    visitors: int = 200  # at the same time
+    experiment_workers: int = min(2, CORES)  # processes of the one experiment that runs
+    experiment_gigabytes: int = 2  # each
+    experiment_units: int = 20_000
+    stores: int = 60  # of results that are kept
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if not value > 0 or (one.type is int and value != int(value)):
+                kind = "a whole number above 0" if one.type is int else "a number of seconds above 0"
+                raise ValueError(f"The limit {one.name} is {value}; expected {kind}.")
+
+
+LAPTOP = Limits()
+PUBLIC = Limits(
+    image_bytes=12_000_000,
+    image_pixels=25_000_000,
+    point_bytes=5_000_000,
+    points=20_000,
+    unpacked_bytes=20_000_000,
+    text_letters=500_000,
+    problem_bytes=20_000_000,
+    problem_arrays=32_000_000,
+    nodes=5_000,
+    node_pairs=500_000,
+    pair_costs=2_000_000,
+    detected=1_000,
+    variables=250_000,
+    build_bytes=150_000_000,
+    table_bytes=200_000_000,
+    waiting=60,
+    jobs_each=4,
+    job_seconds=60.0,
+    preparing_seconds=20.0,
+    patience=60.0,
+    cached_bytes=400_000_000,
+    visitors=60,
+    experiment_workers=1,
+    experiment_gigabytes=1,
+    experiment_units=2_000,
+    stores=20,
+)
+
+
+def chosen(environment: Mapping[str, str]) -> Limits:
+    """The set that an environment asks for, with what it sets by name."""
+    base = PUBLIC if environment.get(f"{PREFIX}PUBLIC", "0") not in ("", "0") else LAPTOP
+    changed: dict[str, Any] = {}
+    for one in fields(base):
+        name = PREFIX + one.name.upper()
+        if text := environment.get(name, ""):
+            try:
+                changed[one.name] = int(text) if one.type is int else float(text)
+            except ValueError:
+                raise ValueError(f"{name} is {text!r}; expected a number such as {getattr(base, one.name)}.") from None
+    return replace(base, **changed)
+
+
+LIMITS = chosen(os.environ)

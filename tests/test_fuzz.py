@@ -1,0 +1,72 @@
+"""Fuzzing as a habit: damaged files of every kind, each refused in a sentence or read, in a process of its own."""
+
+import os
+
+import numpy as np
+import pytest
+
+from experiments import fuzz
+from experiments.__main__ import main
+from experiments.fuzz import Kind, Outcome, outcome, watched
+from features.point_files import read_points
+
+
+def test_two_hundred_damaged_files_are_read_or_refused_in_a_sentence():
+    found, most = watched(list(fuzz.numbered(200, seed=0)))
+    assert not [one for one in found if one.wrong]
+    assert len(found) == 200 and most < fuzz.LARGE
+    assert {one.told for one in found} == {"value", "sentence"}
+
+
+def test_what_is_not_damaged_is_read():
+    for name, kind in fuzz.kinds().items():
+        for data in kind.seeds():
+            assert kind.read(data) is not None, name
+
+
+def test_the_same_number_is_the_same_file():
+    for name in fuzz.kinds():
+        assert fuzz.case(name, 3) == fuzz.case(name, 3) != fuzz.case(name, 4)
+
+
+@pytest.mark.parametrize(
+    "fault", [KeyError("x"), RecursionError(), MemoryError(), ValueError(""), ValueError("a" * 501)]
+)
+def test_any_other_outcome_is_wrong(monkeypatch, fault):
+    def read(data: bytes) -> object:
+        raise fault
+
+    real = fuzz.kinds()
+    monkeypatch.setattr(fuzz, "kinds", lambda: {name: Kind(kind.seeds, read) for name, kind in real.items()})
+    assert outcome("points, text", 0).wrong
+
+
+def dies_at_the_second(pipe, cases):
+    pipe.send(Outcome(*cases[0], "value"))
+    if len(cases) > 1:
+        os._exit(3)
+    pipe.send(0)
+
+
+def test_a_reader_that_ends_its_process_is_told_and_the_rest_goes_on():
+    cases = [("points, text", k) for k in range(3)]
+    found, _ = watched(cases, dies_at_the_second)
+    assert [(one.number, one.wrong) for one in found] == [(0, False), (1, True), (2, False)]
+    assert "ended with 3" in found[1].told
+
+
+def test_the_command_prints_a_table(monkeypatch, capsys):
+    monkeypatch.setattr(fuzz, "watched", lambda cases: ([outcome(*one) for one in cases], 0))
+    assert main(["fuzz", "--cases", "14", "--seed", "5"]) == 0
+    assert "14 cases, 0 wrong" in capsys.readouterr().out
+    assert main(["fuzz", "--cases", "0"]) == 2
+
+
+def test_a_text_of_letters_that_do_not_exist_is_refused():
+    whole = fuzz.npz(xy=np.eye(2), labels=np.array(["a", "b"]))
+    assert read_points(whole).labels == ("a", "b")
+    for code in (0x110000, 0xD800, 0xFFFFFFFF):
+        labels = np.array(["a", "b"])
+        labels.view(np.uint32)[1] = code
+        with pytest.raises(ValueError, match="no letters"):
+            read_points(fuzz.npz(xy=np.eye(2), labels=labels))

@@ -1,0 +1,232 @@
+"""Fair shares: slices in turns, no place for whoever sleeps or has left, deadlines while building, memory by bytes."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ui.jobs.job
+import ui.jobs.pool
+from adgm import ADGM, Dense, Problem
+from adgm.deadline import check_time
+from features.datasets import DATASETS
+from features.keypoints import Keypoints
+from features.limits import LAPTOP
+from features.pairs import View
+from test_job import counters_round_to_their_count, counting, eventually, run  # noqa: F401
+from ui.jobs.job import Job
+from ui.jobs.pool import JobPool, Visitor
+from ui.jobs.shelf import Shelf, held
+from ui.live import side
+from ui.sidebar import pair_key
+from ui.visitors import Door
+
+EASY = Problem((2, 2), [Dense(np.eye(4))])
+
+
+@pytest.fixture
+def one_place():
+    return JobPool(running=1, waiting=20, each=20)
+
+
+def test_short_jobs_do_not_wait_for_long_ones(run, one_place):  # noqa: F811
+    long = [run(pool=one_place) for _ in range(3)]
+    eventually(lambda: all(job.snapshot().iteration > 20 for job in long))
+    assert run(pool=one_place, max_iter=50).wait(60).status == "iteration limit"
+    assert all(job.snapshot().active for job in long)
+
+
+def test_whoever_sleeps_between_iterations_holds_no_place(run, one_place):  # noqa: F811
+    watched = [run(pool=one_place, pace=0.01) for _ in range(3)]  # the second iteration is minutes away
+    eventually(lambda: all(job.snapshot().iteration == 1 for job in watched))
+    eventually(lambda: not one_place.computing and not one_place.queue)
+    assert {job.snapshot().status for job in watched} == {"running"}
+    assert run(pool=one_place, max_iter=50).wait(60).status == "iteration limit"
+
+
+def test_the_queue_tells_position_and_time(run, one_place):  # noqa: F811
+    one_place.admit("a long slice", Visitor())
+    one_place.enter("a long slice", lambda: False)
+    jobs = [run(pool=one_place) for _ in range(2)]
+    assert [job.snapshot().position for job in jobs] == [1, 2]
+    first, second = (job.snapshot().delay for job in jobs)
+    assert 0 < first < second
+    one_place.dismiss("a long slice")
+    eventually(lambda: all(job.snapshot().iteration > 5 for job in jobs))
+
+
+def test_one_visitor_has_a_share_of_the_pool(run):  # noqa: F811
+    pool, me = JobPool(running=1, waiting=20, each=2), Visitor()
+    mine = [run(pool=pool, visitor=me) for _ in range(2)]
+    with pytest.raises(ValueError, match="2 of your runs"):
+        run(pool=pool, visitor=me)
+    run(pool=pool, visitor=Visitor())
+    mine[0].stop()
+    mine[0].wait(60)
+    run(pool=pool, visitor=me)
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_closed_tab_ends_its_job(run, monkeypatch, paused):  # noqa: F811
+    monkeypatch.setattr(ui.jobs.job, "LIMITS", replace(LAPTOP, absence=0.2))
+    connected = threading.Event()
+    connected.set()
+    job = run(visitor=Visitor("one", connected.is_set), patience=1000.0, paused=paused)
+    eventually(lambda: job.snapshot().frame is not None)
+    connected.clear()
+    assert job.wait(60).status == "abandoned"
+
+
+# ------------------------------------------------------------------ building
+
+
+def test_a_problem_is_built_by_its_job_and_solved():
+    job = Job(ADGM(), lambda: EASY, pool=JobPool(1)).start()
+    assert job.wait(60).status == "converged"
+    assert job.problem is EASY
+
+
+@pytest.mark.parametrize("limit", [1.0, 7.5])
+def test_building_counts_for_the_time_limit(monkeypatch, limit):
+    clock = [0.0]
+
+    def build() -> Problem:
+        for _ in range(1000):
+            clock[0] += 0.25
+            check_time()
+        raise AssertionError("nobody has ended it")
+
+    monkeypatch.setattr(ui.jobs.job, "monotonic", lambda: clock[0])
+    end = Job(ADGM(), build, time_limit=limit, pool=JobPool(1)).start().wait(60)
+    assert end.status == "failed" and f"{limit:g} s were over" in end.error
+    assert limit <= end.elapsed <= limit + 1
+
+
+def test_time_that_building_took_is_missing_later(monkeypatch):
+    clock = [0.0]
+
+    def build() -> Problem:
+        clock[0] += 3.0
+        return EASY
+
+    monkeypatch.setattr(ui.jobs.job, "monotonic", lambda: clock[0])
+    end = Job(ADGM(), build, time_limit=2.0, pool=JobPool(1)).start().wait(60)
+    assert end.status == "time limit" and end.iteration == 0 and end.best is not None
+
+
+def test_stop_acts_while_building():
+    begun = threading.Event()
+
+    def build() -> Problem:
+        begun.set()
+        while True:
+            check_time()
+
+    pool = JobPool(1)
+    job = Job(ADGM(), build, pool=pool).start()
+    assert begun.wait(60)
+    assert job.snapshot().status == "building"
+    job.stop()
+    assert job.wait(60).status == "stopped"
+    assert not pool.computing and not pool.members
+
+
+def test_what_cannot_be_built_is_a_sentence():
+    def build() -> Problem:
+        raise ValueError("There are no points.")
+
+    end = Job(ADGM(), build, pool=JobPool(1)).start().wait(60)
+    assert (end.status, end.error) == ("failed", "There are no points.")
+
+
+# ------------------------------------------------------------------ errands
+
+
+def test_an_errand_gives_its_value_or_its_error(one_place):
+    assert one_place.perform(lambda: 7, Visitor()) == 7
+    with pytest.raises(KeyError, match="mine"):
+        one_place.perform(lambda: {}["mine"], Visitor())
+    eventually(lambda: not one_place.members)
+
+
+def test_an_errand_that_takes_too_long_is_given_up_and_keeps_its_place_to_the_end(one_place, monkeypatch):
+    clock, end = [0.0], threading.Event()
+    monkeypatch.setattr(ui.jobs.pool, "monotonic", lambda: clock[0])
+
+    def work() -> None:
+        clock[0] += 100
+        end.wait(60)
+
+    with pytest.raises(ValueError, match="longer than the 5 s"):
+        one_place.perform(work, Visitor(), seconds=5)
+    assert len(one_place.computing) == 1
+    end.set()
+    eventually(lambda: not one_place.members)
+    assert one_place.perform(lambda: 8, Visitor(), seconds=5) == 8
+
+
+# ------------------------------------------------------------------ memory and room
+
+
+def problem(n: int) -> Problem:
+    return Problem((n, 1), [Dense(np.zeros((n, n)))])
+
+
+def test_problems_are_kept_by_bytes_the_least_recently_used_go_first_and_lose_their_tables():
+    shelf = Shelf(most=3 * held(problem(100)), busy=list)
+    kept = {key: shelf.get(key, lambda: problem(100)) for key in "abc"}
+    assert shelf.get("a", lambda: pytest.fail("built twice")) is kept["a"]
+    assert kept["b"].scale == 1.0 and held(kept["b"]) > held(problem(100))
+    shelf.get("d", lambda: problem(100))
+    assert shelf.keys[-2:] == ["a", "d"] and "b" not in shelf.keys
+    assert "runtime" not in vars(kept["b"]) and kept["b"].scale == 1.0
+
+
+def test_a_problem_that_a_job_needs_is_not_taken_away():
+    busy = []
+    shelf = Shelf(most=1, busy=lambda: busy)
+    busy.append(shelf.get("a", lambda: problem(10)))
+    shelf.get("b", lambda: problem(10))
+    shelf.get("c", lambda: problem(10))
+    assert shelf.keys == ["a", "c"]
+
+
+def test_two_who_ask_at_the_same_time_share_one_problem():
+    shelf, both, built, found = Shelf(busy=list), threading.Barrier(2), [], []
+
+    def build() -> Problem:
+        built.append(1)
+        return problem(10)
+
+    def ask() -> None:
+        both.wait(60)
+        found.append(shelf.get("a", build))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(built) == 1 and found[0] is found[1]
+
+
+def test_the_door_lets_in_as_many_as_there_is_room_for():
+    door, connected = Door(most=2), {"a", "b", "c"}
+    visitors = {name: Visitor(name, lambda name=name: name in connected) for name in "abc"}
+    assert [door.admits(visitors[name]) for name in "abcab"] == [True, True, False, True, True]
+    connected.remove("a")
+    assert door.admits(visitors["c"])
+
+
+def test_equal_points_with_other_angles_are_another_problem():
+    pair = DATASETS["random"].load()
+    points = pair.left.points
+    turned = [replace(points, angle=np.full(len(points), angle)) for angle in (0.0, 1.0)]
+    keys = {pair_key(replace(pair, left=View(None, one))) for one in turned}
+    assert len(keys) == 2
+
+
+def test_too_many_edges_to_be_listed_are_not_drawn():
+    many = Keypoints(np.random.default_rng(0).uniform(0, 100, (4000, 2)))
+    assert side(View(None, many), "Left", "complete").edges is None
