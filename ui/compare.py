@@ -16,7 +16,7 @@ from features.pairs import Pair
 from features.plots import figures
 from features.plots.theme import KINDS
 from features.recipe import PAIR_FILE
-from ui import canvas, examples, exports, live, match, url_state, warmup, widgets
+from ui import canvas, examples, exports, match, scrubber, url_state, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.match import empty_state
@@ -433,6 +433,6 @@ def open_if_asked() -> None:
     number = 1 + (earlier.number if earlier is not None else 0)
     RUN.set(Run(entrant.job, replace(compared.chosen, record=record), compared.series.problem, number))
     canvas.clear_pick(CANVAS)
-    live.rewind()
+    scrubber.rewind()
     url_state.use(record)
     st.switch_page(st.Page(match.show, url_path="match", default=True))

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from features.recipe import OWN
-from ui import canvas, examples, exports, live, optimality, outcome, toolbar, url_state, warmup
+from ui import canvas, examples, exports, live, optimality, outcome, scrubber, toolbar, url_state, warmup
 from ui.jobs.job import Job
 from ui.learn import teach
 from ui.page_run import Run
@@ -26,7 +26,8 @@ def show() -> None:
             if (START.pop() or (link and run is None)) and not chosen.complaint and not active:
                 run = start(chosen)
             shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
-            tell(chosen, run, shown, editing)
+            if chosen.complaint:
+                st.warning(chosen.complaint)
     with stage:
         teach.box()
         live.show(chosen, shown, active=active, editing=editing)
@@ -45,16 +46,6 @@ def show() -> None:
             elif chosen is not None and editing:
                 exports.points(chosen)
     teach.offer(chosen)
-
-
-def tell(chosen: Chosen, run: Run | None, shown: Run | None, editing: bool) -> None:
-    """What stands between the choice and what is shown."""
-    if chosen.complaint:
-        st.warning(chosen.complaint)
-    if shown is not None and not shown.answers(chosen):
-        st.info("The settings have changed since this run. Press Start to run the new ones.", icon=":material/info:")
-    if run is not None and not editing and not run.shows(chosen) and shown is None:
-        st.caption(f"Run {run.number} was on {run.pair.name}: choose that pair again to see what it found.")
 
 
 def is_active(run: Run | None) -> bool:
@@ -88,7 +79,7 @@ def start(chosen: Chosen) -> Run | None:
         earlier.job.stop()
     canvas.clear_pick(CANVAS)
     RUN.set(Run(job, chosen, problem, 1 + (earlier.number if earlier else 0)))
-    live.rewind()
+    scrubber.rewind()
     st.rerun()
     return None
 

@@ -28,7 +28,7 @@ from streamlit import runtime
 from features.plots import theme
 from features.plots.theme import KindLook
 
-Kind = Literal["correct", "wrong", "stray", "rejected", "missed", "score"]
+Kind = Literal["correct", "wrong", "stray", "rejected", "missed", "candidate", "score"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # a line carries the position of its kind
 
 
@@ -44,6 +44,7 @@ LOOKS: dict[Kind, dict[str, Any]] = {
     "stray": _look(theme.KINDS["stray"], judged=True),
     "rejected": _look(theme.REJECTED),
     "missed": _look(theme.KINDS["missed"]),
+    "candidate": _look(theme.CANDIDATE),
     "score": {"name": "match", "colour": "", "dash": [], "mark": "", "judged": False},  # coloured by its value
 }
 Mode = Literal["view", "edit"]
@@ -189,12 +190,13 @@ def show(
     scale: str = "relaxed value",
     sift: bool = False,
     final: bool = False,
+    stage: bool = False,
     height: int = 560,
 ) -> Shown:
     """Show the canvas; `supporters` and `contradictors` are indices of lines.
 
     `scale` names the lines' value; `sift` offers a slider that leaves out what lies below a value; `final` lines are an
-    answer, whose share of right ones is told.
+    answer, whose share of right ones is told. On a `stage` the window says how tall it is, elsewhere `height`.
     """
     _check(lines, left, right)
     drawn = Edits(left.points, right.points, _digest(left.points, right.points))
@@ -205,26 +207,23 @@ def show(
     _COMPONENT(
         key=key,
         data={
+            "part": "default",
             "key": key,
-            "session": st.session_state.setdefault("canvas session", uuid.uuid4().hex),
+            "session": session(),
             "mode": mode,
             "height": height,
+            "stage": stage,
+            "candidate": KINDS.index("candidate"),
             "scale": scale,
             "sift": sift,
             "most": MOST_LINES,
             "final": final,
             "kinds": list(LOOKS.values()),
-            "module": _media(_MODULE, "text/javascript", f"{key}-module"),
+            "module": module(key),
             "sides": [_side(left, f"{key}-left"), _side(right, f"{key}-right")],
             "start": drawn.start,
             "revision": drawn.revision,
-            "lines": {
-                "i": [line.i for line in lines],
-                "j": [line.j for line in lines],
-                "kind": [KINDS.index(line.kind) for line in lines],
-                "value": [round(min(max(line.value, 0.0), 1.0), 3) for line in lines],
-                "text": [line.text for line in lines],
-            },
+            "lines": line_data(lines),
             "pick": pick.pair,
             "serial": pick.serial,
             "support": [int(index) for index in supporters],
@@ -235,6 +234,27 @@ def show(
     )
     index = next((k for k, line in enumerate(lines) if (line.i, line.j) == pick.pair), None)
     return Shown(index, None if index is None else lines[index], drawn)
+
+
+def line_data(lines: Sequence[Line]) -> dict[str, list[Any]]:
+    """Lines as the browser reads them, column by column."""
+    return {
+        "i": [line.i for line in lines],
+        "j": [line.j for line in lines],
+        "kind": [KINDS.index(line.kind) for line in lines],
+        "value": [round(min(max(line.value, 0.0), 1.0), 3) for line in lines],
+        "text": [line.text for line in lines],
+    }
+
+
+def session() -> str:
+    """What tells one visitor's canvases from another's, in a browser that shows both."""
+    return cast(str, st.session_state.setdefault("canvas session", uuid.uuid4().hex))
+
+
+def module(key: str) -> str:
+    """Where the browser finds the script."""
+    return media(_MODULE, "text/javascript", f"{key}-module")
 
 
 def _check(lines: Sequence[Line], left: Side, right: Side) -> None:
@@ -321,7 +341,7 @@ def _side(side: Side, coordinates: str) -> dict[str, Any]:
 def image_address(image: Picture, coordinates: str) -> str:
     """Where the browser finds an image."""
     mimetype, content = _encoded(_digest(image.rgb), image.rgb)
-    return _media(content, mimetype, coordinates)
+    return media(content, mimetype, coordinates)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -336,7 +356,7 @@ def _encoded(digest: str, _rgb: NDArray[np.uint8]) -> tuple[str, bytes]:
     return ("image/png" if small else "image/jpeg"), content.tobytes()
 
 
-def _media(content: bytes, mimetype: str, coordinates: str) -> str:
+def media(content: bytes, mimetype: str, coordinates: str) -> str:
     """The address under which the browser fetches this content; empty where no server runs."""
     if not runtime.exists():
         return ""
@@ -355,17 +375,18 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-_MODULE = f"{_text('paint.js')}\n{_text('canvas.js')}\nconst STYLE = {json.dumps(_text('canvas.css'))};\n".encode()
+_PARTS = [_text(name) for name in ("paint.js", "canvas.js", "matrix.js")]
+_MODULE = "\n".join([*_PARTS, f"const STYLE = {json.dumps(_text('canvas.css'))};\n"]).encode()
 
 # Addresses of media files are relative to the app's root, which may itself be a folder of the site: the page's own
 # script tells where that is.
-_LOADER = """
+LOADER = """
 const script = document.querySelector('script[type="module"][src*="static/js/"]');
 const root = script ? script.src.replace(/static\\/js\\/.*/, "") : document.baseURI;
 export default async function (component) {
   const locate = (address) => new URL(address.replace(/^\\//, ""), root).href;
-  return (await import(locate(component.data.module))).default({ ...component, locate });
+  return (await import(locate(component.data.module)))[component.data.part]({ ...component, locate });
 }
 """
 
-_COMPONENT = st.components.v2.component("adgm_canvas", html='<div class="pair-canvas"></div>', js=_LOADER)
+_COMPONENT = st.components.v2.component("adgm_canvas", html='<div class="pair-canvas"></div>', js=LOADER)
