@@ -87,7 +87,7 @@ def compared_now(chosen: Chosen | None) -> Compared | None:
     if chosen is None:
         empty_state()
         return None
-    size = Size(chosen.pair.shape, MODELS[chosen.recipe.model])
+    size = Size(chosen.pair.shape, MODELS[chosen.recipe.model], chosen.recipe.orders)
     st.caption(f"{chosen.pair.name} · {MODELS[chosen.recipe.model].label} · {size.text}")
     if complaint := chosen.complaint:
         st.warning(complaint)

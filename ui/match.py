@@ -2,12 +2,13 @@
 
 import streamlit as st
 
+from features.datasets import DATASETS
 from features.recipe import OWN
-from ui import canvas, examples, exports, live, optimality, outcome, scrubber, toolbar, url_state, warmup
+from ui import canvas, data, examples, exports, live, optimality, outcome, scrubber, toolbar, url_state, warmup
 from ui.jobs.job import Job
 from ui.learn import teach
 from ui.page_run import Run
-from ui.sidebar import CANVAS, Chosen, problem_of, sidebar
+from ui.sidebar import CANVAS, Chosen, drop_zone, problem_of, sidebar
 from ui.state import EDIT, LIMIT, LINK, PACE, RUN, START
 
 
@@ -86,11 +87,14 @@ def start(chosen: Chosen) -> Run | None:
 
 def empty_state() -> None:
     """What to do when there is no pair yet."""
-    if url_state.current().dataset == OWN:
-        st.info(
-            "Drop two images into the sidebar. Points are detected for you; you can also load or edit them. A matching "
-            "problem without images (.dd, QAPLIB, NPZ) can be opened there, too.",
-            icon=":material/upload:",
+    dataset = url_state.current().dataset
+    if dataset == OWN:
+        drop_zone()
+        st.caption(
+            "Drop two images here or into the sidebar: points are detected for you. A saved pair, or a matching problem "
+            "without images (.dd, QAPLIB, NPZ), can be opened there, too."
         )
+    elif not DATASETS[dataset].available():
+        data.offer_download(dataset)
     else:
-        st.info("Choose a pair in the sidebar, or one of the examples above.", icon=":material/image_search:")
+        st.info("Choose a pair in the sidebar, or one of the examples.", icon=":material/image_search:")

@@ -67,6 +67,7 @@ ROW: "Slot[Recipe]" = Slot("row to open")
 
 # Widgets
 PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"
+BOTH = "both images"  # dropped in the main area
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
 
 

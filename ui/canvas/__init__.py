@@ -14,7 +14,7 @@ import json
 import math
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast, get_args
@@ -120,14 +120,21 @@ class Side:
         return float(left), float(top), float(size[0]), float(size[1])
 
 
+_NOBODY = np.empty(0, np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Edits:
-    """The points as the user has left them; `revision` counts the edits since the page's own `start`."""
+    """The points as the user has left them; `revision` counts the edits since the page's own `start`.
+
+    `origins` tell which of the starting points each of them is.
+    """
 
     left: Points
     right: Points
     start: str
     revision: int = 0
+    origins: tuple[NDArray[np.int64], NDArray[np.int64]] = field(default=(_NOBODY, _NOBODY))  # −1: a new point
 
     @property
     def changed(self) -> bool:
@@ -157,7 +164,8 @@ def edits(key: str, left: ArrayLike, right: ArrayLike) -> Edits:
     start = _digest(left, right)
     kept = st.session_state.get(_slot(key, "edits"))
     if kept is None or kept.start != start:
-        kept = st.session_state[_slot(key, "edits")] = Edits(left, right, start)
+        origins = np.arange(len(left)), np.arange(len(right))
+        kept = st.session_state[_slot(key, "edits")] = Edits(left, right, start, origins=origins)
     return cast(Edits, kept)
 
 
@@ -287,9 +295,25 @@ def _receive_points(key: str, left: Picture | None, right: Picture | None) -> No
             new = [_within(given[0], left), _within(given[1], right)]
     # A refused edit is answered under its own number too: the browser then shows the kept points again.
     revision = sent.get("revision")
-    st.session_state[_slot(key, "edits")] = Edits(
-        new[0], new[1], kept.start, revision if isinstance(revision, int) else kept.revision + 1
-    )
+    number = revision if isinstance(revision, int) else kept.revision + 1
+    origins = followed(kept.left, new[0], kept.origins[0]), followed(kept.right, new[1], kept.origins[1])
+    st.session_state[_slot(key, "edits")] = Edits(new[0], new[1], kept.start, number, origins)
+
+
+def followed(before: Points, after: Points, origins: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The origins of points after an edit: what precedes and follows the change stays who it is.
+
+    As many points as before: some were moved. More or fewer: those in between came or went.
+    """
+    if len(after) == len(before):
+        return origins
+    most = min(len(before), len(after))
+    same = (before[:most] == after[:most]).all(axis=1)
+    head = most if same.all() else int(np.argmin(same))
+    same = (before[len(before) - most :] == after[len(after) - most :]).all(axis=1)[::-1]
+    tail = min(most - head, most if same.all() else int(np.argmin(same)))
+    new = np.full(len(after) - head - tail, -1)
+    return np.concatenate([origins[:head], new, origins[len(before) - tail :]])
 
 
 def _receive_pick(key: str) -> None:

@@ -22,7 +22,7 @@ class Matrix {
     this.tip = element("div", { className: "tip", hidden: true });
     this.tip.setAttribute("role", "tooltip");
     this.sheet = element("div", { className: "board matrix" }, element("style", { textContent: STYLE }),
-      element("div", { className: "legend" }, this.title, this.note),
+      element("div", { className: "scale" }, this.title, this.note),
       element("div", { className: "cells" }, this.canvas, this.tip));
     root.replaceChildren(this.sheet);
     const { signal } = this.ends;
