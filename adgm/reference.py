@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,3 +71,36 @@ def step(problem: Problem, method: ADGM, at: ADGMState, contract: Contract = con
     after = adapted(method.schedule, at.progress, gap, change)  # section 3.4
     made = {"blocks": x, "duals": y, "linear": p, "targets": c, "gap": gap, "change": change, **after._asdict()}
     return Iterate(iteration=at.iteration + 1, x=x[-1], converged=gap + change <= method.tol, **made)
+
+
+class PlainTables:
+    """A problem's potentials without compiled code: what `Problem.energies`, `contract` and `scale` ask for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.tensors, self.n = problem.tensors, problem.n
+        largest = [getattr(p, "largest", None) for p in problem.potentials]
+        told = zip(largest, self.tensors, strict=True)
+        self.scale = max(np.abs(e.costs).max(initial=0.0) if own is None else own for own, e in told) or 1.0
+
+    def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
+        """The parts of (21) from orders above the slot's own, and from its own."""
+        parts = np.zeros((2, self.n))
+        for index, cost, _ in self.tensors:
+            order = index.shape[1]
+            if slot < order:
+                others = [x[i][index[:, i]] for i in range(order) if i != slot]
+                parts[int(order == slot + 1)] += np.bincount(index[:, slot], np.prod([cost, *others], axis=0), self.n)
+        return parts[0], parts[1]
+
+
+def plain(problem: Problem) -> Problem:
+    """The same problem, computed in NumPy until it is `compiled`."""
+    other = copy(problem)
+    vars(other)["runtime"] = PlainTables(problem)
+    return other
+
+
+def compiled(problem: Problem) -> None:
+    """Let a plain problem be computed by compiled code from now on."""
+    if isinstance(problem.runtime, PlainTables):
+        del vars(problem)["runtime"]

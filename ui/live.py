@@ -18,6 +18,7 @@ from ui import canvas, present, scrubber, toolbar, url_state
 from ui.canvas import Line, Side, matrix
 from ui.charts.run import LEFT, RIGHT, blank, energy_chart, lanes_chart, penalty_chart
 from ui.jobs.job import PATIENCE, Frame, Snapshot
+from ui.jobs.meanwhile import Meanwhile
 from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbours, verdict
 from ui.page_run import Run, curves_of
 from ui.scrubber import Stop
@@ -152,6 +153,8 @@ def _status(
     if snapshot.status == "waiting" and snapshot.position:
         parts.append(f"number {snapshot.position} in the queue; other runs on this server come first")
     parts.append(f"iteration {snapshot.iteration:,}")
+    if snapshot.active and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
+        parts.append("in plain NumPy while the solver is compiled for this machine, once")
     parts.append(f"{snapshot.elapsed:.2f} s")
     if snapshot.rate and snapshot.status == "running":
         parts.append(f"{snapshot.rate:,.0f} iterations/s")

@@ -68,10 +68,12 @@ def start(chosen: Chosen) -> Run | None:
             problem = problem_of(chosen)
         if refusal := live.refusal(chosen, problem):
             raise ValueError(refusal)
-        warmup.begin().wait(warmup.stage_of(chosen.recipe.method, problem))
+        method = chosen.recipe.method_object()
+        stage = warmup.stage_of(chosen.recipe.method, method, problem)
+        method, problem = warmup.begin().meanwhile(method, problem, stage)
         pace, hurry = toolbar.PACES[st.session_state.get(PACE, toolbar.DEFAULT_PACE)]
         limit = float(st.session_state.get(LIMIT, 60))
-        job = Job(chosen.recipe.method_object(), problem, time_limit=limit, pace=pace, hurry=hurry)
+        job = Job(method, problem, time_limit=limit, pace=pace, hurry=hurry)
         job.start()
     except (ValueError, MemoryError) as error:
         st.error(str(error) or "There is not enough memory for this problem: take fewer points.")
@@ -91,7 +93,7 @@ def empty_state() -> None:
     if dataset == OWN:
         drop_zone()
         st.caption(
-            "Drop two images here or into the sidebar: points are detected for you. A saved pair, or a matching problem "
+            "Drop two images here or into the sidebar: points are detected for you. A saved pair, or a problem "
             "without images (.dd, QAPLIB, NPZ), can be opened there, too."
         )
     elif not DATASETS[dataset].available():

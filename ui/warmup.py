@@ -6,12 +6,15 @@ import sys
 import threading
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import streamlit as st
 
 import adgm
-from adgm import Problem
+from adgm import ADGM, Problem, reference
+from adgm.deadline import check_time
 from adgm.warmup import STAGES
+from ui.jobs.meanwhile import Meanwhile, possible
 
 USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
 
@@ -58,10 +61,28 @@ class WarmUp:
             ):
                 self.reached[stage].wait()
 
+    def meanwhile(self, method: Any, problem: Problem, stage: str) -> tuple[Any, Problem]:
+        """What to run now: the method itself if its kernels are there, else the same in NumPy until they are.
 
-def stage_of(method: str, problem: Problem) -> str:
+        Where that would take too long, this waits.
+        """
+        event = self.reached[stage]
+        if event.is_set() or not possible(method, problem):
+            self.wait(stage)
+            return method, problem
+
+        def wait() -> None:
+            while not event.wait(0.1):
+                check_time()  # Stop and the time limit act here, too
+
+        return Meanwhile(method, event.is_set, wait), reference.plain(problem)
+
+
+def stage_of(key: str, method: Any, problem: Problem) -> str:
     """What a run needs."""
-    return "portfolio" if method == "adgm+" else "third order" if problem.order > 2 else "sparse"
+    if problem.order == 2 and isinstance(method, ADGM) and not method.polish:
+        return "plain"
+    return "portfolio" if key == "adgm+" else "third order" if problem.order > 2 else "sparse"
 
 
 @st.cache_resource(show_spinner=False)
