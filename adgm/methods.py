@@ -3,7 +3,7 @@
 One line here makes a method appear in the app, on the command line and in the contract tests.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -34,13 +34,17 @@ class Entry:
 
     def refusal(self, problem: Problem) -> str:
         """Why this method does not take that problem, in a sentence; empty if it does."""
-        if problem.order not in self.orders:
+        return self.misfit({p.order(problem.shape) for p in problem.potentials}, (problem.rows, problem.cols))
+
+    def misfit(self, orders: Collection[int], rules: Sequence[str]) -> str:
+        """The same of a problem that is not built yet: by the orders of its potentials and its two constraints."""
+        if (order := max(orders)) not in self.orders:
             lowest, highest = self.orders[0], self.orders[-1]
             takes = f"order {lowest}" if lowest == highest else f"orders {lowest} to {highest}"
-            return f"{self.label} takes {takes}, and this problem is of order {problem.order}."
-        if self.one_to_one and ANY in (problem.rows, problem.cols):
+            return f"{self.label} takes {takes}, and this problem is of order {order}."
+        if self.one_to_one and ANY in rules:
             return f"{self.label} needs at most one partner per node on both sides."
-        if self.needs_unary and all(p.order(problem.shape) > 1 for p in problem.potentials):
+        if self.needs_unary and 1 not in orders:
             return f"{self.label} looks at unary costs only, and this problem has none."
         return ""
 

@@ -198,10 +198,10 @@ class ADGM:
             done += ran
             due = self.round_every and why == kernels.RAN and (state.iteration + done) % self.round_every == 0
             if why == kernels.INCREASED or due:
-                best, best_energy = self._better(problem, x[-1], best, best_energy)
+                best, best_energy = self.better(problem, x[-1], best, best_energy)
         iteration, converged = state.iteration + done, why == kernels.CONVERGED
         if converged or iteration >= self.max_iter:
-            best, best_energy = self._better(problem, x[-1], best, best_energy)
+            best, best_energy = self.better(problem, x[-1], best, best_energy)
         columns = dict(zip(TRACED, trace[:done].T.copy(), strict=True))
         return ADGMState(
             iteration=iteration,
@@ -218,9 +218,10 @@ class ADGM:
             **progress._asdict(),
         )
 
-    def _better(
+    def better(
         self, problem: Problem, x: FloatArray, best: Assignment | None, best_energy: float
     ) -> tuple[Assignment, float]:
+        """What an iterate rounds to, polished if wanted, or the best so far if that is no worse."""
         rounded, energy = best_rounding(problem, x, self.rounding)
         if self.polish and not (best is not None and np.array_equal(rounded, best)):
             rounded = polish(problem, rounded)[0]

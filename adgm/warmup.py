@@ -17,6 +17,12 @@ PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
 TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
 
 
+def plain() -> None:
+    method = METHODS["adgm1"].make(max_iter=5)
+    solve(Problem((2, 3), [Dense(np.eye(6))]), method)
+    solve(Problem((2, 3), [Dense(np.ones(6)), Sparse(PAIRS, -np.ones(3), symmetric=True)]), method)
+
+
 def pairwise() -> None:
     solve(Problem((2, 3), [Dense(np.eye(6))]), METHODS["adgm"].make(max_iter=5))  # with local and tabu search
 
@@ -35,6 +41,7 @@ def portfolio() -> None:
 
 
 STAGES: dict[str, Callable[[], None]] = {
+    "plain": plain,
     "pairwise": pairwise,
     "sparse": sparse,
     "third order": third_order,

@@ -262,6 +262,11 @@ class Visit:
         call = f"(root, argument) => root.board && ({script})(root.board, argument)"
         return self.page.locator(".pair-canvas").last.evaluate(call, argument)
 
+    def matrix(self, script: str, argument: Any = None) -> Any:
+        """What a JavaScript function of the assignment matrix returns."""
+        call = f"(root, argument) => root.matrix && ({script})(root.matrix, argument)"
+        return self.page.locator(".matrix-canvas").last.evaluate(call, argument)
+
     def lines(self) -> list[list[int]]:
         found: list[list[int]] = self.board("board => board.lines.map((line) => [line.i, line.j])")
         return found

@@ -89,6 +89,19 @@ def shares(problem: Problem, assignment: ArrayLike) -> NDArray[np.float64]:
     return np.array([part.get((i, j), 0.0) for i, j in matched_pairs(problem, assignment).tolist()])
 
 
+def share_right(pair: Pair, problem: Problem, x: ArrayLike) -> float | None:
+    """The share of the left points with a true partner that an assignment gives to it, of a relaxed one by weight.
+
+    Of a matching it is the accuracy; None where the truth is unknown or nobody has a partner.
+    """
+    possible = np.count_nonzero(pair.has_partner)
+    if not pair.judged or not possible:
+        return None
+    values = np.asarray(x, float)
+    found = np.flatnonzero(values)
+    return float(values[found][pair.correct(matched_pairs(problem, values != 0))].sum() / possible)
+
+
 def true_assignment(problem: Problem, truth: ArrayLike) -> Assignment:
     """The truth as an assignment that the problem allows.
 

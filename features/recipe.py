@@ -159,6 +159,18 @@ class Recipe:
     def __hash__(self) -> int:
         return hash(self.to_json())
 
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The orders of the terms that the model has with these parameters."""
+        given = {name: value for name, value in self.model_params.items() if name not in CONSTRAINED}
+        return MODELS[self.model].orders_with(**given)
+
+    @property
+    def misfit(self) -> str:
+        """Why the method does not take problems of this model, in a sentence; empty if it does."""
+        rules = [str(self.model_params.get(side, "")) for side in CONSTRAINED]
+        return METHODS[self.method].misfit(self.orders, rules)
+
     # ---- what it describes -----------------------------------------------------------------------------------
 
     def pair(self) -> Pair:

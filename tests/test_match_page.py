@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,8 +19,8 @@ from features.exports import save_pair
 from features.keypoints import DETECTORS
 from features.models import MODELS
 from features.recipe import OWN, Recipe
-from ui import widgets
-from ui.sidebar import Chosen
+from ui import canvas, widgets
+from ui.sidebar import Chosen, truth_after
 from ui.state import PROOF, RUN, widget_key
 
 ROOT = Path(__file__).parents[1]
@@ -314,11 +315,14 @@ def test_a_careful_run_says_what_it_proved_or_is_asked_about_at_once():
 # ------------------------------------------------------------------ errors are sentences
 
 
-def test_a_method_that_does_not_take_the_problem_says_so():
-    page = Page(SMALL | {"model": "third", "method": "ipfp"}).start()
-    refusal = METHODS["ipfp"].refusal(page.recipe.problem(page.chosen.pair))
-    assert [error.value.removeprefix("The run failed: ") for error in page.test.error] == [refusal]
-    assert RUN.name not in page.test.session_state
+def test_a_method_that_does_not_take_the_problem_says_so_before_start():
+    page = Page(SMALL | {"model": "third", "method": "ipfp"})
+    assert page.test.button(key="go").disabled
+    assert page.says(METHODS["ipfp"].refusal(page.recipe.problem(page.chosen.pair)))
+    page.set("model", "combined").set("model combined w3", 0.5)
+    assert page.says("of order 3")
+    page.set("model combined w3", 0.0)
+    assert not page.test.button(key="go").disabled and page.says("points, order 2")
 
 
 def test_a_sampled_tensor_takes_what_it_is_limited_to():
@@ -329,6 +333,43 @@ def test_a_sampled_tensor_takes_what_it_is_limited_to():
 
 def upload(page: Page, key: str, *file: Any) -> None:
     next(one for one in page.test.get("file_uploader") if one.key == key).upload(*file)
+
+
+def test_two_dropped_images_are_a_pair_and_a_bad_point_file_leaves_it():
+    page = Page({"data": OWN})
+    view = DATASETS["turntable"].load(left=20, right=30).left.image
+    png = cv2.imencode(".png", np.ascontiguousarray(view.rgb[..., ::-1]))[1].tobytes()
+    for name in ("a.png", "b.png"):
+        upload(page, "both images", name, png, "image/png")
+    page.run()
+    assert page.chosen.pair.name == "a.png and b.png" and page.recipe.model == "photo"
+    page = Page({"data": OWN})
+    for side in ("Left", "Right"):
+        upload(page, f"{side} image", f"{side}.png", png, "image/png")
+        upload(page, f"{side} points", f"{side}.csv", b"x,y\n10,20\n30,40\n50,20\n", "text/csv")
+    page.run()
+    assert page.chosen.pair.shape == (3, 3) and page.says("The points of your files are used")
+    page = Page({"data": OWN})
+    for side in ("Left", "Right"):
+        upload(page, f"{side} image", f"{side}.png", png, "image/png")
+    upload(page, "Left points", "bad.csv", b"x,y\nten,twenty\n", "text/csv")
+    page.run()
+    assert any("The pair stays" in error.value for error in page.test.error)
+    assert page.chosen.pair.left.image is not None
+
+
+def test_an_edited_pair_keeps_the_truth_of_the_points_that_stay():
+    before = np.array([[0.0, 0], [1, 0], [2, 0], [3, 0]])
+    origins = np.arange(4)
+    added = canvas.followed(before, np.vstack([before, [9, 9]]), origins)
+    assert added.tolist() == [0, 1, 2, 3, -1]
+    gone = canvas.followed(before, before[[0, 2, 3]], origins)
+    assert gone.tolist() == [0, 2, 3]
+    assert canvas.followed(before, before + 1, origins).tolist() == [0, 1, 2, 3]
+    assert canvas.followed(before[[0, 2, 3]], before, gone).tolist() == [0, -1, 2, 3]
+    truth = np.array([2, 0, -1, 1])
+    assert truth_after(truth, added, origins).tolist() == [2, 0, -1, 1, -1]
+    assert truth_after(truth, origins, gone).tolist() == [1, 0, -1, -1]
 
 
 def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():

@@ -17,7 +17,7 @@ from features.pairs import Pair
 from features.plots import figures
 from features.plots.theme import KINDS
 from features.recipe import PAIR_FILE
-from ui import canvas, examples, exports, live, match, url_state, visitors, warmup, widgets
+from ui import canvas, examples, exports, live, match, scrubber, url_state, visitors, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.pool import POOL
@@ -89,7 +89,7 @@ def compared_now(chosen: Chosen | None) -> Compared | None:
     if chosen is None:
         empty_state()
         return None
-    size = Size(chosen.pair.shape, MODELS[chosen.recipe.model])
+    size = Size(chosen.pair.shape, MODELS[chosen.recipe.model], chosen.recipe.orders)
     st.caption(f"{chosen.pair.name} · {MODELS[chosen.recipe.model].label} · {size.text}")
     if complaint := chosen.complaint:
         st.warning(complaint)
@@ -443,6 +443,6 @@ def open_if_asked() -> None:
     number = 1 + (earlier.number if earlier is not None else 0)
     RUN.set(Run(entrant.job, replace(compared.chosen, record=record), number))
     canvas.clear_pick(CANVAS)
-    live.rewind()
+    scrubber.rewind()
     url_state.use(record)
     st.switch_page(st.Page(match.show, url_path="match", default=True))

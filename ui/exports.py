@@ -1,5 +1,6 @@
 """Taking it away: pictures, tables, the whole run, and ways to make the same run again."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlencode, urlsplit
@@ -37,30 +38,36 @@ def download(label: str, name: str, make: Callable[[], bytes] | bytes) -> None:
     st.download_button(label, make, name, MIME[kind], key=f"download {name}", on_click="ignore")
 
 
+def stem(run: Run) -> str:
+    """What the names of a run's files begin with: the pair, the model, the method and the run's number."""
+    words = f"{run.pair.name} {run.chosen.recipe.model} {run.chosen.recipe.method} run {run.number}"
+    return re.sub(r"[^a-z0-9+]+", "-", words.lower()).strip("-")[:80]
+
+
 def show(run: Run) -> None:
     with st.expander("Take it away", icon=":material/download:", key="take away"):
-        found, recipe, pair = run.matching, run.chosen.recipe, run.pair
+        found, recipe, pair, name = run.matching, run.chosen.recipe, run.pair, stem(run)
         st.markdown("**Picture**")
         with st.container(horizontal=True):
             for kind in FORMATS:
-                download(kind.upper(), f"matches.{kind}", partial(picture, run, kind))
-            download("Curves (PNG)", "curves.png", partial(curves, run))
+                download(kind.upper(), f"{name}-matches.{kind}", partial(picture, run, kind))
+            download("Curves (PNG)", f"{name}-curves.png", partial(curves, run))
         st.markdown("**Tables**, in pixels of the original images")
         with st.container(horizontal=True):
-            download("Matches (CSV)", "matches.csv", lambda: exports.matches_csv(found))
-            download("Matches (JSON)", "matches.json", lambda: exports.matches_json(found))
+            download("Matches (CSV)", f"{name}-matches.csv", lambda: exports.matches_csv(found))
+            download("Matches (JSON)", f"{name}-matches.json", lambda: exports.matches_json(found))
             if found.verification is not None:
-                download("Map (JSON)", "map.json", lambda: exports.map_json(found))
-            download("History (CSV)", "history.csv", lambda: exports.history_csv(found.result.history))
-            download("Left points (CSV)", "left-points.csv", lambda: exports.keypoints(pair.left))
-            download("Right points (CSV)", "right-points.csv", lambda: exports.keypoints(pair.right))
+                download("Map (JSON)", f"{name}-map.json", lambda: exports.map_json(found))
+            download("History (CSV)", f"{name}-history.csv", lambda: exports.history_csv(found.result.history))
+            download("Left points (CSV)", f"{name}-left-points.csv", lambda: exports.keypoints(pair.left))
+            download("Right points (CSV)", f"{name}-right-points.csv", lambda: exports.keypoints(pair.right))
         st.markdown("**Everything**")
         with st.container(horizontal=True):
-            download("Run (NPZ)", "run.npz", lambda: exports.everything_npz(found))
+            download("Run (NPZ)", f"{name}-run.npz", lambda: exports.everything_npz(found))
             download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(pair, recipe))
             if run.problem.order <= 2:
-                download("Problem (DD)", "problem.dd", lambda: problem_file(run, ".dd"))
-            download("Problem (NPZ)", "problem.npz", lambda: problem_file(run, ".npz"))
+                download("Problem (DD)", f"{name}-problem.dd", lambda: problem_file(run, ".dd"))
+            download("Problem (NPZ)", f"{name}-problem.npz", lambda: problem_file(run, ".npz"))
         st.markdown("**The same run again**")
         if run.chosen.own:
             st.caption(f"The points exist only here: save the pair as {PAIR_FILE} beside these.")

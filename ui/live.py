@@ -12,30 +12,32 @@ from streamlit.delta_generator import DeltaGenerator
 
 from adgm import METHODS
 from features.graphs import GRAPHS
+from features.limits import LIMITS
+from features.metrics import WORD
 from features.models import MODELS
 from features.pairs import Pair, View
-from ui import canvas, toolbar, url_state
-from ui.canvas import Line, Side
-from ui.charts.run import energy_chart, heat_map, lanes_chart, penalty_chart
+from ui import canvas, present, scrubber, toolbar, url_state
+from ui.canvas import Line, Side, matrix
+from ui.charts.run import LEFT, RIGHT, blank, energy_chart, lanes_chart, penalty_chart
 from ui.jobs.job import Frame, Snapshot
-from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbours
+from ui.jobs.meanwhile import Meanwhile
+from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbours, verdict
 from ui.page_run import Run, curves_of
+from ui.scrubber import Stop
 from ui.sidebar import CANVAS, Chosen
-from ui.state import EDIT, GRAPH, KEPT, REPLAY, SLIDER, START
+from ui.state import APART, EDIT, GRAPH, KEPT, RUN, START, STORED
 
 TICK = 0.4  # seconds between two updates of the page
+RESTING = LIMITS.patience / 4  # seconds between two signs of life of a page whose run is paused
 STRONG = 0.1  # relaxed values from here on are drawn beside the current matching
 MOST_LINES = 400
-REPLAY_TICKS = 16  # updates of the page that a replay takes
-RESULT = "result"  # the last stop of the slider through the iterations
 MOST_EDGES = 2000
 SOON = 20  # seconds before its limit a run says so
 CHART = 168  # pixels: three of them beside the picture
+CHARTS = ("penalty chart", "energy chart")
 PROMISES = (
-    "Residual and penalty ρ are drawn here while it runs: how far the blocks are from agreeing, and how hard they are "
-    "pulled together.",
-    "The energy of the relaxed and of the rounded matching: lower is better.",
-    "The assignment: left points downwards, right points to the right.",
+    "Residual and penalty ρ: how far the blocks are from agreeing, and how hard they are pulled together",
+    "How good the relaxed and the rounded assignment are, iteration by iteration",
 )
 
 WORDS = {
@@ -69,41 +71,56 @@ def show(chosen: Chosen | None, run: Run | None, *, active: bool, editing: bool 
     last drawing of the whole page, and the two meet. So this part has a skeleton: it is called at the same place in
     every drawing of the page, also when there is nothing to show, and always fills the same slots, some with nothing.
     """
-    ticking = run is not None and (active or playing())
+    every = rhythm(run, run.job.snapshot() if run is not None and active else Snapshot("stopped"))
     with st.container(key="live"):
-        fragment = st.fragment(_show, run_every=TICK if ticking else None)
-        fragment(chosen, run, ticking, editing, (url_state.current(), canvas.revision(CANVAS)))
+        fragment = st.fragment(_show, run_every=every)
+        fragment(chosen, run, every, editing, (url_state.current(), canvas.revision(CANVAS)))
 
 
-def _show(chosen: Chosen | None, run: Run | None, ticking: bool, editing: bool, seen: tuple[Any, Any]) -> None:
+def rhythm(run: Run | None, snapshot: Snapshot) -> float | None:
+    """Seconds between two updates: none where nothing moves, and signs of life while a run is paused."""
+    if run is None:
+        return None
+    if scrubber.playing() or snapshot.status in ("running", "waiting"):
+        return TICK
+    return RESTING if snapshot.status == "paused" else None
+
+
+def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: bool, seen: tuple[Any, Any]) -> None:
     snapshot, frames = (run.job.snapshot(), run.job.frames()) if run is not None else (Snapshot("stopped"), ())
+    stops = scrubber.stops(run, snapshot, frames)
+    labels = [stop.label for stop in stops]
     if run is not None:
         run.job.touch()
-        if playing() and not snapshot.active:
-            _play_on(stops(frames))
+        if scrubber.playing() and labels:
+            scrubber.play_on(labels)
     changed = seen != (url_state.current(), canvas.revision(CANVAS)) or editing != bool(st.session_state.get(EDIT))
-    goes_on = run is not None and (snapshot.active or playing())
-    if START.get() or changed or ticking != goes_on:
+    if START.get() or changed or every != rhythm(run, snapshot):
         st.rerun()  # the whole page, before anything is drawn: the choice changed, the ticking begins or ends
-    toolbar.show(chosen, run, snapshot)
-    told, scrubber = st.columns([3, 2], vertical_alignment="center")
-    with told.container(gap=None, key="told"):
-        _status(st.empty(), st.empty(), chosen, run, snapshot)
-    with scrubber:
-        frame, cursor = _scrub(frames, run is None or snapshot.active)
-    final = run is not None and frame is not None and not snapshot.active and cursor is None
+    at = toolbar.show(chosen, run, snapshot, labels)
+    stop = stops[at] if stops else None
+    with st.container(horizontal=True, vertical_alignment="center", key="told"):
+        with st.container(gap=None, key="status"):
+            _status(st.empty(), st.empty(), chosen, run, snapshot)
+        toolbar.polish(chosen)
+    final = run if stop is not None and stop.result else None
     picture, curves = st.columns([21, 10], gap="small")
     with picture:
         place = st.container(key="picture")
-        which = _filter(run if final else None)
+        with st.container(key="ends", gap=None):
+            scrubber.endings(st.empty(), run, stops, at)
+            verdict(st.empty(), run if run is not None and stops and not snapshot.active else None)
+        which = _filter(final)
         with place:
-            if run is not None and frame is not None:
-                _picture(run, frame, which if final else None)
+            if run is not None and stop is not None:
+                _picture(run, stop, which)
             elif chosen is not None:
-                canvas.show(CANVAS, *sides(chosen.pair), mode="edit" if editing else "view")
-        details([st.empty() for _ in range(3)], run if final else None, canvas.picked(CANVAS))
+                canvas.show(CANVAS, *sides(chosen.pair), mode="edit" if editing else "view", stage=True)
+        details([st.empty() for _ in range(3)], final, canvas.picked(CANVAS))
     with curves.container(key="curves", gap="xsmall"):
-        _charts([st.empty() for _ in range(3)], run, snapshot, frames, frame, cursor)
+        _charts([st.empty() for _ in range(2)], run, snapshot, frames, stop if at < len(stops) - 1 else None)
+        with st.container(key="matrix"):
+            _matrix(chosen, run, snapshot, stops, stop)
 
 
 def sides(pair: Pair) -> tuple[Side, Side]:
@@ -116,10 +133,18 @@ def _status(
     about: DeltaGenerator, slot: DeltaGenerator, chosen: Chosen | None, run: Run | None, snapshot: Snapshot
 ) -> None:
     """What is matched by what; what it is doing, how far and how fast; what came of it."""
+    stale = run is not None and chosen is not None and not run.answers(chosen)
     if run is not None or chosen is not None:
-        about.caption(summary(chosen if run is None else run.chosen))
+        changed = ". **The settings have changed since this run: Start runs the new ones.**" if stale else ""
+        about.caption(summary(chosen if run is None else run.chosen) + changed)
     if run is None:
-        slot.markdown("" if chosen is None else "No matching yet: press **Start**.")
+        earlier = RUN.get()
+        kept = (
+            f" Run {earlier.number} was on {literal(earlier.pair.name)}: choose that pair again to see it."
+            if earlier
+            else ""
+        )
+        slot.markdown("" if chosen is None else f"No matching yet: press **Start**.{kept}")
         return
     if snapshot.status == "failed":
         slot.error(f"The run failed: {snapshot.error}")
@@ -128,6 +153,8 @@ def _status(
     if snapshot.status == "waiting" and snapshot.position:
         parts.append(turn(snapshot))
     parts.append(f"iteration {snapshot.iteration:,}")
+    if snapshot.active and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
+        parts.append("in plain NumPy while the solver is compiled for this machine, once")
     parts.append(f"{snapshot.elapsed:.2f} s")
     if snapshot.rate and snapshot.status == "running":
         parts.append(f"{snapshot.rate:,.0f} iterations/s")
@@ -167,87 +194,14 @@ def literal(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$:~&])", r"\\\1", text)
 
 
-# ---- back and forth through the stored iterations -----------------------------------------------------------
-
-
-def stops(frames: Sequence[Frame]) -> list[str]:
-    """The stops of the slider: the stored iterations, and the result."""
-    return [*(str(frame.iteration) for frame in frames[:-1]), RESULT]
-
-
-def playing() -> bool:
-    return REPLAY.get() is not None
-
-
-def rewind(stop: str = RESULT) -> None:
-    """End a replay, or show another run: a new slider, at the result or at a stop of its own.
-
-    A tick under way still carries what the browser knew before; a slider with another name does not listen to it.
-    """
-    REPLAY.pop()
-    SLIDER.set((SLIDER.get() or 0) + 1)
-    st.session_state[_slider()] = stop
-
-
-def _slider() -> str:
-    return f"frame {SLIDER.get() or 0}"
-
-
-def _play(labels: Sequence[str]) -> None:
-    now = st.session_state.get(_slider(), RESULT)
-    REPLAY.set(0 if now == RESULT or now not in labels else labels.index(now))
-
-
-def _play_on(labels: Sequence[str]) -> None:
-    """One tick of the replay further; it ends at the result."""
-    at = (REPLAY.get() or 0) + max(1, round(len(labels) / REPLAY_TICKS))
-    if at < len(labels) - 1:
-        REPLAY.set(at)
-    else:
-        rewind()
-
-
-def _scrub(frames: Sequence[Frame], busy: bool) -> tuple[Frame | None, int | None]:
-    """The iteration the user looks at; None for the result, and while the run goes on for the latest."""
-    labels = stops(frames)
-    with st.container(horizontal=True, vertical_alignment="center", key="scrub"):
-        button, slider = st.empty(), st.empty()
-    if busy or len(frames) < 2:
-        return (frames[-1] if frames else None), None
-    if playing():
-        at = REPLAY.get() or 0
-        button.button("Hold", icon=":material/pause:", key="hold", on_click=rewind, args=(labels[at],))
-        slider.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
-    else:
-        button.button(
-            "Play",
-            icon=":material/replay:",
-            key="play",
-            on_click=_play,
-            args=(labels,),
-            help="Watch the stored iterations again",
-        )
-        chosen = slider.select_slider(
-            "Iteration",
-            labels,
-            value=RESULT,
-            key=_slider(),
-            width="stretch",
-            label_visibility="collapsed",
-            help="Go back through the stored iterations; the picture and the curves follow.",
-        )
-        at = labels.index(str(chosen))
-    return frames[at], None if at == len(frames) - 1 else frames[at].iteration
-
-
 # ---- the picture and the curves -----------------------------------------------------------------------------
 
 
-def _picture(run: Run, frame: Frame, which: tuple[str, int] | None) -> None:
-    """A run's iteration; its result, filtered, where `which` tells how."""
+def _picture(run: Run, stop: Stop, which: tuple[str, int]) -> None:
+    """An iteration of a run, or what was made of the last one; the result as the filter says."""
     left, right = sides(run.pair)
-    if which is None:
-        canvas.show(CANVAS, left, right, relaxed_lines(run, frame))
+    if not stop.result:
+        canvas.show(CANVAS, left, right, stop_lines(run, stop), stage=True)
         return
     lines = final_lines(run, *which)
     support, against = neighbours(run, lines, canvas.picked(CANVAS))
@@ -259,9 +213,10 @@ def _picture(run: Run, frame: Frame, which: tuple[str, int] | None) -> None:
         lines,
         supporters=support,
         contradictors=against,
-        scale="confidence" if sure else "relaxed value",
+        scale="confidence" if sure else f"share of the {WORD[run.sense]}",
         sift=sure,
         final=True,
+        stage=True,
     )
 
 
@@ -290,17 +245,18 @@ def _filter(run: Run | None) -> tuple[str, int]:
     return chosen, int(count)
 
 
-def relaxed_lines(run: Run, frame: Frame) -> list[Line]:
-    """The matching of an iteration and whatever else is strong in it, as lines; opacity = relaxed value."""
-    layout, x = run.problem.layout, frame.x
+def stop_lines(run: Run, stop: Stop) -> list[Line]:
+    """The matching at a stop; beside an iterate's what else is strong in it. Opacity = what the matrix shows."""
+    layout, x = run.problem.layout, stop.x
     strong = max(STRONG, 2 / max(run.problem.shape))  # at the start all of them are 1/n
-    drawn = np.flatnonzero(frame.assignment | (x >= strong))
-    drawn = drawn[np.argsort(x[drawn], kind="stable")][-MOST_LINES:]
+    drawn = np.flatnonzero(stop.chosen | (x >= strong))
+    drawn = drawn[np.argsort(x[drawn] + stop.chosen[drawn], kind="stable")][-MOST_LINES:]
     pairs = np.stack([layout.row[drawn], layout.col[drawn]], axis=1)
     lines = []
     for k, (i, j), kind in zip(drawn.tolist(), pairs.tolist(), line_kinds(run.pair, pairs), strict=True):
-        text = f"left {i} → right {j}, relaxed value {x[k]:.3f}" + ("" if frame.assignment[k] else ", not chosen")
-        lines.append(Line(i, j, kind, float(x[k]), text))
+        chosen = bool(stop.chosen[k])
+        text = f"left {i} → right {j}, relaxed value {stop.frame.x[k]:.3f}" + ("" if chosen else ", not chosen")
+        lines.append(Line(i, j, kind if chosen else "candidate", float(x[k]), text))
     return lines
 
 
@@ -309,38 +265,73 @@ def _charts(
     run: Run | None,
     snapshot: Snapshot,
     frames: tuple[Frame, ...],
-    frame: Frame | None,
-    cursor: int | None,
+    looked_at: Stop | None,
 ) -> None:
-    if run is None or frame is None:
-        for slot, text in zip(slots, PROMISES, strict=True):
-            slot.caption(text)
+    """Residual and ρ, and the energy; `looked_at` is the earlier iteration that the slider is at."""
+    height, (penalty, energy) = present.tall(CHART), slots
+    if run is None or not frames:
+        for slot, key, text in zip(slots, CHARTS, PROMISES, strict=True):
+            slot.echarts_chart(blank(text), height=height, key=key, alt=text)
         return
-    curves = curves_of(snapshot, frames)
+    curves, cursor = curves_of(run, snapshot, frames), looked_at.frame.iteration if looked_at is not None else None
     kept = KEPT.get()
     earlier = kept.curves if kept is not None and kept.number != run.number else None
-    penalty, energy, matrix = slots
+    comparable = earlier if kept is not None and kept.model == run.model else None
     if snapshot.lanes is not None:
-        penalty.echarts_chart(lanes_chart(snapshot.lanes), height=CHART, key="lanes chart", alt="Residual of every run")
+        spec, told = lanes_chart(snapshot.lanes), "Residual of every run"
     elif "residual" in curves.history:
-        penalty.echarts_chart(
-            penalty_chart(curves, earlier, cursor),
-            height=CHART,
-            key="penalty chart",
-            alt="Residual and penalty over the iterations",
-        )
+        apart = bool(st.session_state.get(APART))
+        spec, told = penalty_chart(curves, earlier, cursor, apart=apart), "Residual and penalty over the iterations"
     else:
-        penalty.caption("This method has no residual to draw.")
+        spec, told = blank("This method has no residual to draw."), "No residual"
+    penalty.echarts_chart(spec, height=height, key=CHARTS[0], alt=told)
     energy.echarts_chart(
-        energy_chart(curves, earlier, run.truth_energy, cursor),
-        height=CHART,
-        key="energy chart",
-        alt="Relaxed and rounded energy over the iterations",
+        energy_chart(curves, comparable, run.truth_energy, cursor),
+        height=height,
+        key=CHARTS[1],
+        alt=f"{WORD[run.sense]} of the relaxed and the rounded assignment over the iterations".capitalize(),
     )
-    dark = st.context.theme.type == "dark"
-    matrix.echarts_chart(
-        heat_map(run.problem.matrix(frame.x), run.pair.partners, dark),
-        height=CHART,
-        key="heat map",
-        alt="The relaxed assignment as a matrix",
+
+
+def _matrix(
+    chosen: Chosen | None, run: Run | None, snapshot: Snapshot, stops: Sequence[Stop], stop: Stop | None
+) -> None:
+    """The assignment at the stop; where nothing moves the browser gets the stored iterations, too."""
+    if run is None or stop is None:
+        shape = chosen.pair.shape if chosen is not None else (0, 0)
+        matrix.show(CANVAS, np.zeros(shape), "assignment matrix", truth=chosen.pair.partners if chosen else None)
+        return
+    still = snapshot.status not in ("running", "waiting") and not scrubber.playing() and snapshot.lanes is None
+    last = max(10, int(snapshot.history["iteration"][-1]) if snapshot.history else 0)
+    name = f"iteration {stop.label}" if stop.label.isdigit() else stop.label
+    matrix.show(
+        CANVAS,
+        run.problem.matrix(stop.x),
+        f"assignment, {name}",
+        truth=run.pair.partners,
+        stored=_stored(run, stops) if still else b"",
+        curves=matrix.CurvesBeside(tuple(key.replace(" ", "-") for key in CHARTS), LEFT, RIGHT, last),
+        on_jump=_jump,
     )
+
+
+def _stored(run: Run, stops: Sequence[Stop]) -> bytes:
+    """The stored iterations as the browser reads them; made once as long as no other comes."""
+    found = [stop for stop in stops if stop.relaxed]
+    key = (run.number, len(found), found[-1].frame.iteration)
+    kept = STORED.get()
+    if kept is None or kept[0] != key:
+        made = [matrix.Stored(s.frame.iteration, run.problem.matrix(s.x), stop_lines(run, s)) for s in found]
+        kept = key, matrix.files(made)
+        STORED.set(kept)
+    return kept[1]
+
+
+def _jump(iteration: int) -> None:
+    """The stored iteration nearest to a place on a curve that was clicked."""
+    run = RUN.get()
+    if run is None:
+        return
+    found = [stop for stop in scrubber.stops(run, run.job.snapshot(), run.job.frames()) if stop.relaxed]
+    if found:
+        scrubber.rewind(min(found, key=lambda stop: abs(stop.frame.iteration - iteration)).label)

@@ -5,13 +5,28 @@ from functools import partial
 import streamlit as st
 
 from adgm import METHODS, Problem
+from adgm.plain import plain
+from features.datasets import DATASETS
 from features.models import MODELS
 from features.recipe import OWN
-from ui import canvas, examples, exports, live, optimality, outcome, toolbar, url_state, visitors, warmup
+from ui import (
+    canvas,
+    data,
+    examples,
+    exports,
+    live,
+    optimality,
+    outcome,
+    scrubber,
+    toolbar,
+    url_state,
+    visitors,
+    warmup,
+)
 from ui.jobs.job import Job
 from ui.learn import teach
 from ui.page_run import Run
-from ui.sidebar import CANVAS, Chosen, problem_of, sidebar
+from ui.sidebar import CANVAS, Chosen, drop_zone, problem_of, sidebar
 from ui.state import EDIT, LIMIT, LINK, PACE, RUN, START
 
 AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
@@ -32,7 +47,8 @@ def show() -> None:
             if (START.pop() or (link and run is None)) and not chosen.complaint and not active:
                 run = start(chosen)
             shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
-            tell(chosen, run, shown, editing)
+            if chosen.complaint:
+                st.warning(chosen.complaint)
     with stage:
         teach.box()
         live.show(chosen, shown, active=active, editing=editing)
@@ -53,16 +69,6 @@ def show() -> None:
     teach.offer(chosen)
 
 
-def tell(chosen: Chosen, run: Run | None, shown: Run | None, editing: bool) -> None:
-    """What stands between the choice and what is shown."""
-    if chosen.complaint:
-        st.warning(chosen.complaint)
-    if shown is not None and not shown.answers(chosen):
-        st.info("The settings have changed since this run. Press Start to run the new ones.", icon=":material/info:")
-    if run is not None and not editing and not run.shows(chosen) and shown is None:
-        st.caption(f"Run {run.number} was on {run.pair.name}: choose that pair again to see what it found.")
-
-
 def is_active(run: Run | None) -> bool:
     return run is not None and run.job.snapshot().active
 
@@ -78,11 +84,12 @@ def start(chosen: Chosen) -> Run | None:
     """A new run of what is chosen; a sentence and no run if that cannot be."""
     earlier = RUN.get()
     try:
-        warmup.begin().wait(warmup.stage_of(chosen.recipe.method, order_of(chosen)))
+        key, order, method = chosen.recipe.method, order_of(chosen), chosen.recipe.method_object()
+        method, borrowed = warmup.begin().meanwhile(key, method, order, chosen.pair.shape)
         pace, hurry = toolbar.PACES[st.session_state.get(PACE, toolbar.DEFAULT_PACE)]
         limit = float(st.session_state.get(LIMIT, 60))
-        build, visitor = partial(fitting_problem, chosen), visitors.current()
-        job = Job(chosen.recipe.method_object(), build, time_limit=limit, pace=pace, hurry=hurry, visitor=visitor)
+        build, visitor = partial(fitting_problem, chosen, borrowed), visitors.current()
+        job = Job(method, build, time_limit=limit, pace=pace, hurry=hurry, visitor=visitor)
         if (end := job.start().wait(AT_ONCE)).status == "failed":
             raise ValueError(end.error)
     except (ValueError, MemoryError) as error:
@@ -92,32 +99,35 @@ def start(chosen: Chosen) -> Run | None:
         earlier.job.stop()
     canvas.clear_pick(CANVAS)
     RUN.set(Run(job, chosen, 1 + (earlier.number if earlier else 0)))
-    live.rewind()
+    scrubber.rewind()
     st.rerun()
     return None
 
 
-def fitting_problem(chosen: Chosen) -> Problem:
-    """What the job builds; refused in a sentence if the method does not take it."""
+def fitting_problem(chosen: Chosen, borrowed: bool) -> Problem:
+    """What the job builds, for NumPy if that begins the run; refused in a sentence if the method does not take it."""
     problem = problem_of(chosen)
     if refusal := METHODS[chosen.recipe.method].refusal(problem):
         raise ValueError(refusal)
-    return problem
+    return plain(problem) if borrowed else problem
 
 
 def order_of(chosen: Chosen) -> int:
     """Of the problem that will be built."""
     model, given = MODELS[chosen.recipe.model], chosen.pair.given
-    return given.order if model.given and given is not None else max(model.orders)
+    return given.order if model.given and given is not None else max(chosen.recipe.orders)
 
 
 def empty_state() -> None:
     """What to do when there is no pair yet."""
-    if url_state.current().dataset == OWN:
-        st.info(
-            "Drop two images into the sidebar. Points are detected for you; you can also load or edit them. A matching "
-            "problem without images (.dd, QAPLIB, NPZ) can be opened there, too.",
-            icon=":material/upload:",
+    dataset = url_state.current().dataset
+    if dataset == OWN:
+        drop_zone()
+        st.caption(
+            "Drop two images here or into the sidebar: points are detected for you. A saved pair, or a problem "
+            "without images (.dd, QAPLIB, NPZ), can be opened there, too."
         )
+    elif not DATASETS[dataset].available():
+        data.offer_download(dataset)
     else:
-        st.info("Choose a pair in the sidebar, or one of the examples above.", icon=":material/image_search:")
+        st.info("Choose a pair in the sidebar, or one of the examples.", icon=":material/image_search:")

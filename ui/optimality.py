@@ -101,6 +101,8 @@ def _show(run: Run | None, was_active: bool) -> None:
         agreement.caption(f"{lanes.agreeing} of {len(lanes.curves)} runs ended with this matching.")
     asked = _asked(run)
     if not _fits(run):
+        why = refusal(run.problem) or "The bound would take more memory than there is."
+        button.caption(f"How far from optimal? {why}")
         return
     if lanes is not None and run.matching.result.state.proved:
         answered.markdown(f"{ICONS[False]} {PROVED.format(word=WORD[run.sense])}")

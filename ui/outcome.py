@@ -9,7 +9,8 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from features.metrics import BETTER, WORD, Metrics, kinds, missed, number
+from features.metrics import BETTER, WORD, Metrics, kinds, missed, number, score
+from features.models.base import Sense
 from features.pairs import Pair
 from ui import canvas, overlay
 from ui.canvas import Line
@@ -24,6 +25,10 @@ VERDICT_ICONS = {
     "model prefers this": ":material/psychology_alt:",
     "both agree": ":material/check_circle:",
 }
+SUPPORT: dict[Sense, str] = {
+    "similarity": "High terms support it, low ones contradict it.",
+    "cost": "Cheap terms support it, dear ones contradict it.",
+}
 MOST_TERMS = 30
 ADDED = 0.5  # how strongly a match is drawn that only the map knows
 
@@ -37,6 +42,7 @@ class Kept:
     curves: Curves
     matches: frozenset[Match]
     metrics: Metrics
+    model: str  # as `Run.model`
 
 
 def show(run: Run) -> None:
@@ -58,9 +64,13 @@ def show(run: Run) -> None:
         next(columns).metric(f"{word} found", number(metrics.score), help=better)
         if metrics.truth_score is not None:
             next(columns).metric(f"{word} of the truth", number(metrics.truth_score), help=better)
-    if metrics.verdict is not None:
-        st.markdown(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explanation}")
     overlay.show(run.matching)
+
+
+def verdict(slot: DeltaGenerator, run: Run | None) -> None:
+    """Who is to blame, in a sentence right under the picture."""
+    if run is not None and (found := run.matching.metrics.verdict) is not None:
+        slot.markdown(f"{VERDICT_ICONS[found]} {run.matching.metrics.explanation}")
 
 
 def show_check(place: DeltaGenerator, run: Run) -> None:
@@ -95,7 +105,7 @@ def final_lines(run: Run, which: str, count: int) -> list[Line]:
     obeys = np.ones(len(found.pairs), bool) if checked is None else checked.verified | (checked.map is None)
     if checked is not None and not checked.same:
         obeys[:] = False  # a picture full of lines would look like a success
-    values = np.clip(found.relaxed, 0.35, 1.0) if found.confidence is None else found.confidence
+    values = strengths(run) if found.confidence is None else found.confidence
     lines = []
     for k, ((i, j), kind) in enumerate(zip(found.pairs.tolist(), line_kinds(run.pair, found.pairs), strict=True)):
         text = f"left {i} → right {j}, {line_text(run, k)}" + ("" if obeys[k] else ", rejected by the map")
@@ -114,6 +124,15 @@ def final_lines(run: Run, which: str, count: int) -> list[Line]:
     return lines
 
 
+def strengths(run: Run) -> NDArray[np.float64]:
+    """How strongly each match is drawn: alike where right and wrong are told apart, else by its share of the score."""
+    found = run.matching.strengths
+    spread = float(np.ptp(found)) if len(found) else 0.0
+    if run.pair.judged or spread == 0.0:
+        return np.ones(len(found))
+    return np.asarray(0.35 + 0.65 * (found - found.min()) / spread)
+
+
 def line_text(run: Run, k: int) -> str:
     """What is known about match k."""
     found = run.matching
@@ -122,7 +141,7 @@ def line_text(run: Run, k: int) -> str:
     i, j = found.pairs[k].tolist()
     share = found.shares.get((i, j), 0.0)
     part = f" ({share / found.metrics.energy:.1%})" if found.metrics.energy else ""
-    return f"relaxed value {found.relaxed[k]:.3f}, share of the energy {share:.4g}{part}"
+    return f"relaxed value {found.relaxed[k]:.3f}, share of the {WORD[run.sense]} {score(share, run.sense):.4g}{part}"
 
 
 def together(run: Run, match: Match) -> dict[Match, float]:
@@ -161,15 +180,15 @@ def details(slots: Sequence[DeltaGenerator], run: Run | None, match: Match | Non
     own = sorted((t for t in run.matching.terms if match in t.matches), key=lambda t: t.cost)
     total = sum(t.cost / len(t.matches) for t in own)
     sentence.markdown(
-        f"**Left {i} → right {j}** pays {len(own)} terms; its share of the energy is **{total:.4g}**. "
-        "Cheap terms support it, dear ones contradict it."
+        f"**Left {i} → right {j}** has {len(own)} terms; its share of the {WORD[run.sense]} is "
+        f"**{score(total, run.sense):.4g}**. {SUPPORT[run.sense]}"
     )
     shown = own if len(own) <= MOST_TERMS else own[: MOST_TERMS // 2] + own[-MOST_TERMS // 2 :]
     rows = [
         {
             "term": ORDER_NAMES.get(len(t.matches), f"{len(t.matches)} points"),
             "together with": ", ".join(f"{a} → {b}" for a, b in t.matches if (a, b) != match) or "itself",
-            "cost": t.cost,
+            WORD[run.sense]: score(t.cost, run.sense),
         }
         for t in shown
     ]
@@ -177,10 +196,12 @@ def details(slots: Sequence[DeltaGenerator], run: Run | None, match: Match | Non
         rows,
         height=min(240, 38 + 35 * len(rows)),
         hide_index=True,
-        column_config={"cost": st.column_config.NumberColumn(format="%.5g", help="Lower is better")},
+        column_config={
+            WORD[run.sense]: st.column_config.NumberColumn(format="%.5g", help=BETTER[run.sense].capitalize())
+        },
     )
     if len(own) > len(shown):
-        note.caption(f"The {MOST_TERMS // 2} cheapest and the {MOST_TERMS // 2} dearest of {len(own)} terms.")
+        note.caption(f"The {MOST_TERMS // 2} best and the {MOST_TERMS // 2} worst of {len(own)} terms.")
 
 
 # ---- A / B --------------------------------------------------------------------------------------------------
@@ -188,7 +209,7 @@ def details(slots: Sequence[DeltaGenerator], run: Run | None, match: Match | Non
 
 def keep(run: Run) -> None:
     found = frozenset((int(i), int(j)) for i, j in run.matching.pairs)
-    KEPT.set(Kept(run.number, run.title, run.curves, found, run.matching.metrics))
+    KEPT.set(Kept(run.number, run.title, run.curves, found, run.matching.metrics, run.model))
 
 
 def forget() -> None:

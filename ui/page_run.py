@@ -11,7 +11,7 @@ from features.matching import Matching
 from features.metrics import measure
 from features.models import MODELS
 from features.pairs import Pair
-from ui.charts.run import Curves
+from ui.charts.run import Curves, reasons
 from ui.jobs.job import Frame, Job, Snapshot
 from ui.sidebar import Chosen, model_key, pair_key
 
@@ -59,7 +59,12 @@ class Run:
     @cached_property
     def curves(self) -> Curves:
         """Of a run that is over."""
-        return curves_of(self.job.snapshot(), self.job.frames())
+        return curves_of(self, self.job.snapshot(), self.job.frames())
+
+    @property
+    def model(self) -> str:
+        """What energies can be compared by: the model with its parameters, on this pair."""
+        return f"{model_key(self.chosen)} {pair_key(self.pair)}"
 
     @cached_property
     def truth_energy(self) -> float | None:
@@ -67,7 +72,7 @@ class Run:
         return measure(self.pair, self.problem, nothing, self.sense).truth_energy
 
 
-def curves_of(snapshot: Snapshot, frames: tuple[Frame, ...]) -> Curves:
-    """A snapshot's history with the rounded energies of the stored frames."""
+def curves_of(run: Run, snapshot: Snapshot, frames: tuple[Frame, ...]) -> Curves:
+    """A snapshot's history with why ρ changed, and the rounded energies of the stored frames."""
     rounded = [(frame.iteration, frame.rounded_energy) for frame in frames]
-    return Curves(snapshot.history or {}, [mark.iteration for mark in snapshot.marks], rounded)
+    return Curves(snapshot.history or {}, reasons(snapshot.marks, run.job.method), rounded, run.sense)

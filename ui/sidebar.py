@@ -26,7 +26,7 @@ from ui import canvas, data, present, url_state, visitors, widgets
 from ui.jobs.pool import POOL
 from ui.jobs.shelf import SHELF
 from ui.size import Size
-from ui.state import FILES, OWN_PAIR, widget_key
+from ui.state import BOTH, FILES, OWN_PAIR, widget_key
 
 IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
 POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
@@ -91,10 +91,10 @@ def sidebar(*, solver: bool = True) -> Chosen | None:
         method: dict[str, Any] = {"method": before.method, "method_options": before.method_options}
         if solver:
             with present.group("solver"), st.expander("Solver", icon=":material/tune:"):
-                method = choose_solver()
+                method = choose_solver(Recipe(model=model["model"], model_params=model["model_params"]))
     try:
         record = Recipe(**data, **points, **model, **method)
-        complaint = pair.lack
+        complaint = pair.lack or (record.misfit if solver else "")
     except ValueError as error:
         record, complaint = before, str(error)
     url_state.keep(record)
@@ -116,7 +116,7 @@ def images() -> tuple[Pair, dict[str, Any]] | None:
         return None if pair is None else (pair, {"dataset": OWN})
     st.caption(DATASETS[dataset].description)
     if not DATASETS[dataset].available():
-        data.offer_download(dataset)
+        url_state.keep(replace(before, dataset=dataset, dataset_params={}))  # the main area offers to fetch it
         return None
     values = before.dataset_params if before.dataset == dataset else {}
     params = widgets.parameters(DATASETS[dataset].parameters, values, "data", dataset)
@@ -156,6 +156,9 @@ def two_images() -> Pair | None:
         st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
         for side in ("Left", "Right")
     ]
+    dropped = st.session_state.get(BOTH) or []
+    if files == [None, None] and len(dropped) > 1:
+        files = dropped[:2]
     with st.popover("Points and truth of your own", width="stretch"):
         spots = [
             st.file_uploader(
@@ -179,14 +182,29 @@ def two_images() -> Pair | None:
     if files[0] is None or files[1] is None:
         st.caption("One image more.")
         return None
-    pair = uploaded(
-        (files[0].getvalue(), files[1].getvalue()),
-        (_bytes(spots[0]), _bytes(spots[1])),
-        _bytes(truth),
-        f"{files[0].name} and {files[1].name}",
-    )
+    both, name = (files[0].getvalue(), files[1].getvalue()), f"{files[0].name} and {files[1].name}"
+    try:
+        pair = uploaded(both, (_bytes(spots[0]), _bytes(spots[1])), _bytes(truth), name)
+    except ValueError as error:
+        pair = uploaded(both, (None, None), None, name)  # a bad image is told by this one
+        st.error(f"{error} The pair stays, without that file.")
+    else:
+        if min(pair.shape) > 0:
+            st.caption(f"The points of your files are used{', and their truth' if pair.truth is not None else ''}.")
     brought([*files, *spots, truth], suited(pair))
     return remembered(pair)
+
+
+def drop_zone() -> None:
+    """Both images at once, in the main area: a phone hides the sidebar. `two_images` takes them from there."""
+    st.file_uploader(
+        "Two images",
+        IMAGE_TYPES,
+        accept_multiple_files=True,
+        key=BOTH,
+        max_upload_size=UPLOAD_MB,
+        help="The first is the left one. Points are detected for you; point files can be added in the sidebar.",
+    )
 
 
 def brought(files: Sequence[Any], recipe: Recipe) -> None:
@@ -260,13 +278,19 @@ def choose_points(pair: Pair) -> tuple[Pair, dict[str, Any], bool]:
     edits = canvas.edits(CANVAS, pair.left.points.xy, pair.right.points.xy)
     if edits.changed:
         same = (len(edits.left), len(edits.right)) == pair.shape
-        truth, given = (pair.truth, pair.given) if same else (None, None)
         left, right = moved(pair.left, edits.left), moved(pair.right, edits.right)
-        pair = replace(pair, left=left, right=right, truth=truth, given=given)
-        st.caption("Edited by hand." if same else "Edited by hand: with points added or deleted, the truth is unknown.")
+        truth = None if pair.truth is None else truth_after(pair.truth, *edits.origins)
+        pair = replace(pair, left=left, right=right, truth=truth, given=pair.given if same else None)
+        st.caption("Edited by hand." if same else "Edited by hand: the others keep their truth, a new point has none.")
     n1, n2 = pair.shape
     st.caption(f"{n1} left and {n2} right points.")
     return pair, {"points": source, "point_params": params}, edits.changed
+
+
+def truth_after(truth: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The truth of edited points, which tell the numbers that they had before, −1 for new ones."""
+    place = {int(origin): j for j, origin in enumerate(right) if origin >= 0}
+    return np.array([place.get(int(truth[origin]), -1) if origin >= 0 else -1 for origin in left], np.int64)
 
 
 def moved(view: View, xy: np.ndarray) -> View:
@@ -312,7 +336,7 @@ def choose_model(pair: Pair) -> dict[str, Any]:
         format_func=lambda check: CHECK_LABELS[check],
         help="Afterwards one map is fitted to all matches; those that do not obey it are drawn as rejected.",
     )
-    st.caption(Size(pair.shape, MODELS[model]).text)
+    st.caption(Size(pair.shape, MODELS[model], Recipe(model=model, model_params=params).orders).text)
     return {"model": model, "model_params": params, "check": check}
 
 
@@ -332,7 +356,8 @@ SETS_ITSELF = (
 )
 
 
-def choose_solver() -> dict[str, Any]:
+def choose_solver(model: Recipe) -> dict[str, Any]:
+    """The method and its options; those that do not take this model come last, and say so."""
     presets, before = widgets.presets(), url_state.current()
     method = st.session_state.get(widget_key("method"), before.method)
     st.session_state[widget_key("preset")] = widgets.preset_of(method)  # the one it belongs to, or none
@@ -340,10 +365,15 @@ def choose_solver() -> dict[str, Any]:
         "Preset", list(presets), key=widget_key("preset"), on_change=use_preset, width="stretch"
     )
     st.caption(presets[preset].about if preset else "A method of your choice.")
+    misfits = {key: why for key in METHODS if (why := replace(model, method=key).misfit)}
     method = widgets.choose(
-        "Method", list(METHODS), widget_key("method"), before.method, format_func=lambda key: METHODS[key].label
+        "Method",
+        sorted(METHODS, key=lambda key: key in misfits),
+        widget_key("method"),
+        before.method,
+        format_func=lambda key: METHODS[key].label + (" (not for this model)" if key in misfits else ""),
     )
-    st.caption(METHODS[method].cite)
+    st.caption(misfits.get(method) or METHODS[method].cite)
     with st.popover("Options of the method", width="stretch"):
         values = before.method_options if before.method == method else {}
         options = widgets.method_settings(method, values, "method")

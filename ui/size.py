@@ -13,18 +13,19 @@ class Size:
 
     shape: tuple[int, int]
     model: Model
+    orders: tuple[int, ...]  # of the terms that its parameters leave
 
     @property
     def nbytes(self) -> int:
         """Bytes of its tables: a matrix within the solver's budget, or the sampled tensor with its tree."""
         square = (self.shape[0] * self.shape[1]) ** 2
         pairs = min(8 * square, LIMITS.table_bytes) if self.model.complete else 0
-        return pairs if max(self.model.orders) == 2 else 36 * min(6 * square, MOST_ENTRIES)
+        return pairs if max(self.orders) == 2 else 36 * min(6 * square, MOST_ENTRIES)
 
     @property
     def text(self) -> str:
         n1, n2 = self.shape
-        size = f"{n1} × {n2} points, order {max(self.model.orders)}"
+        size = f"{n1} × {n2} points, order {max(self.orders)}"
         return f"{size}, about {readable(self.nbytes)}" if self.nbytes else size
 
 

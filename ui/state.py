@@ -52,6 +52,7 @@ RUN: "Slot[Run]" = Slot("run")  # the run on the Match page
 KEPT: "Slot[Kept]" = Slot("run A")
 PROOF: "Slot[Asked]" = Slot("proof")
 REPLAY: "Slot[int]" = Slot("replay")  # the stop that a replay is at
+STORED: "Slot[tuple[Any, bytes]]" = Slot("stored iterations")  # of a run, as the browser reads them
 SLIDER: "Slot[int]" = Slot("slider")  # its number: a new run has a new one
 
 COMPARED: "Slot[Compared]" = Slot("compared")
@@ -65,7 +66,8 @@ MEANS: "Slot[dict[Any, Any]]" = Slot("means shown")
 ROW: "Slot[Recipe]" = Slot("row to open")
 
 # Widgets
-PACE, LIMIT, GRAPH, EDIT = "pace", "limit", "graph", "edit"
+PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"
+BOTH = "both images"  # dropped in the main area
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
 
 

@@ -1,15 +1,20 @@
 """The buttons of the Match page: always the same row, whatever the run does; they are drawn with every tick."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import isfinite, nan
+from typing import Any
 
 import streamlit as st
 
+from adgm import METHODS
 from features.limits import LIMITS
-from ui import examples, present
+from features.recipe import method_options
+from ui import examples, present, scrubber, url_state
 from ui.jobs.job import Snapshot
 from ui.page_run import Run
 from ui.sidebar import Chosen
-from ui.state import EDIT, GRAPH, LIMIT, PACE, RUN, START
+from ui.state import APART, EDIT, GRAPH, LIMIT, PACE, POLISH, RUN, START
 
 OVERLAYS: dict[str, str | None] = {"none": None, "Delaunay": "delaunay", "nearest": "nearest", "complete": "complete"}
 # Slowed down by default: a run often takes a few hundredths of a second, and a newcomer should see it move.
@@ -24,9 +29,10 @@ PACES: dict[str, tuple[float | None, float | None]] = {
 DEFAULT_PACE = next(iter(PACES))
 
 
-def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
-    """Always the same row; what cannot be pressed now is grey."""
-    active, paused = run is not None and snapshot.active, snapshot.status == "paused"
+def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> int:
+    """Always the same row; what cannot be pressed now is grey. Returns the stop that the slider is at."""
+    active, stops = run is not None and snapshot.active, len(labels)
+    at = scrubber.position(labels)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="running"):
         st.button(
             "Start",
@@ -38,44 +44,103 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
             disabled=chosen is None or bool(chosen.complaint) or active,
         )
         st.button(
-            "Resume" if paused else "Pause",
-            key="pause",
-            icon=":material/play_arrow:" if paused else ":material/pause:",
-            on_click=_pause,
-            args=(run, paused),
-            disabled=not active,
+            "Step back",
+            key="back",
+            icon=":material/skip_previous:",
+            on_click=scrubber.step,
+            args=(-1,),
+            disabled=stops < 2 or (at == 0 and snapshot.status != "running"),
+            help="The iteration before; a run that goes on is paused",
         )
+        _pause_button(run, snapshot, labels)
         st.button(
             "Step",
             key="step",
             icon=":material/skip_next:",
-            on_click=_step,
-            args=(run,),
-            disabled=not active,
+            on_click=scrubber.step,
+            args=(1,),
+            disabled=not active and at >= stops - 1,
             help="One iteration, then pause",
         )
-        st.button("Stop solver", key="stop", icon=":material/stop:", on_click=_stop, args=(run,), disabled=not active)
+        st.button(
+            "Stop solver",
+            key="stop",
+            icon=":material/stop:",
+            on_click=_stop,
+            args=(run,),
+            disabled=not active,
+            help="End the run with the best matching so far",
+        )
         _penalty_button(run, snapshot, active)
         st.selectbox(
             "Pace",
             list(PACES),
             key=PACE,
-            width=150,
+            width=152,
             on_change=change_pace,
             label_visibility="collapsed",
             disabled=present.locked("pace"),
             help="A run often takes a few hundredths of a second: it is slowed down to be watched. Can be changed in "
             "the middle of a run; the time limit and the times shown count computing only.",
         )
+        with st.container(key="scrub"):
+            at = scrubber.show(st.empty(), labels, resting=snapshot.status in ("running", "waiting"))
         with st.popover(
             "Examples",
             icon=":material/photo_library:",
+            key="examples",
             help="Pairs worth seeing, and your own pictures",
             disabled=present.locked("images") or present.locked("model"),
         ):
             examples.show()
-        with st.popover("More", icon=":material/more_horiz:", help="Time limit, graph, editing points"):
+        with st.popover("More", icon=":material/more_horiz:", key="rarely", help="Time limit, graph, editing points"):
             _more(active)
+    return at
+
+
+def _pause_button(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> None:
+    """One button: it holds what moves, a run or its replay, and lets it go on."""
+    then: Callable[..., None]
+    words: tuple[Any, ...]
+    if run is not None and snapshot.active:
+        paused = snapshot.status == "paused"
+        name, icon = ("Resume", "play_arrow") if paused else ("Pause", "pause")
+        then, words, help = _pause, (run, paused), "Go on" if paused else "Hold the run; it can be stepped then"
+    elif scrubber.playing():
+        name, icon, then, words, help = "Hold", "pause", scrubber.hold, (labels,), "Stay at this iteration"
+    else:
+        name, icon, then, words, help = "Play", "replay", scrubber.play, (labels,), "Watch the stored iterations again"
+    if run is None:
+        name, icon = "Pause", "pause"
+    st.button(
+        name,
+        key="pause",
+        icon=f":material/{icon}:",
+        on_click=then,
+        args=words,
+        disabled=run is None or len(labels) < 2,
+        help=help,
+    )
+
+
+def polish(chosen: Chosen | None) -> None:
+    """Whether a local search improves what is rounded: an option of the method, where everybody sees it."""
+    recipe = chosen.recipe if chosen is not None else url_state.current()
+    method = recipe.method_object()
+    offered = hasattr(method, "polish")
+    st.session_state[POLISH] = scrubber.polishes(method)
+    help = "Improve every rounded matching by a local search. The paper's algorithm, ADGM1 and ADGM2, does not."
+    if not offered:
+        always = scrubber.polishes(method)
+        help = f"{METHODS[recipe.method].label} {'always polishes' if always else 'does not polish'}."
+    st.toggle("Polish", key=POLISH, on_change=_polish, disabled=not offered or present.locked("solver"), help=help)
+
+
+def _polish() -> None:
+    recipe, wanted = url_state.current(), bool(st.session_state[POLISH])
+    default = method_options(recipe.method)["polish"]
+    options = {name: value for name, value in recipe.method_options.items() if name != "polish"}
+    url_state.use(replace(recipe, method_options=options if wanted == default else options | {"polish": wanted}))
 
 
 def _penalty_button(run: Run | None, snapshot: Snapshot, active: bool) -> None:
@@ -109,6 +174,11 @@ def _more(active: bool) -> None:
         disabled=active or present.locked("points"),
         help="Click to add, drag to move, right-click or the Delete key to delete, with undo",
     )
+    st.toggle(
+        "Gap and change apart",
+        key=APART,
+        help="The residual's two parts beside it: how far the blocks are from each other, and how far they moved",
+    )
 
 
 def change_pace() -> None:
@@ -122,12 +192,10 @@ def change_pace() -> None:
 
 def _pause(run: Run | None, paused: bool) -> None:
     if run is not None:
+        scrubber.rewind()
         run.job.resume() if paused else run.job.pause()
-
-
-def _step(run: Run | None) -> None:
-    if run is not None:
-        run.job.step()
+        if not paused:
+            run.job.rest(scrubber.AT_ONCE)
 
 
 def _stop(run: Run | None) -> None:

@@ -7,11 +7,15 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import streamlit as st
 
 import adgm
+from adgm import ADGM
+from adgm.deadline import check_time
 from adgm.warmup import KEPT, STAGES
+from ui.jobs.meanwhile import Meanwhile, possible
 
 USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
 
@@ -62,10 +66,30 @@ class WarmUp:
             ):
                 self.reached[stage].wait()
 
+    def meanwhile(self, key: str, method: Any, order: int, shape: tuple[int, int]) -> tuple[Any, bool]:
+        """What to run now: the method itself if its kernels are there, else the same in NumPy until they are.
 
-def stage_of(method: str, order: int) -> str:
+        Returns also whether NumPy begins: then the problem must be `adgm.plain`. Where that would take too long, this
+        waits.
+        """
+        stage = stage_of(key, method, order)
+        event = self.reached[stage]
+        if event.is_set() or not possible(method, order, shape):
+            self.wait(stage)
+            return method, False
+
+        def wait() -> None:
+            while not event.wait(0.1):
+                check_time()  # Stop and the time limit act here, too
+
+        return Meanwhile(method, event.is_set, wait), True
+
+
+def stage_of(key: str, method: Any, order: int) -> str:
     """What a run needs."""
-    return "portfolio" if method == "adgm+" else "third order" if order > 2 else "sparse"
+    if order == 2 and isinstance(method, ADGM) and not method.polish:
+        return "plain"
+    return "portfolio" if key == "adgm+" else "third order" if order > 2 else "sparse"
 
 
 @st.cache_resource(show_spinner=False)

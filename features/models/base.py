@@ -2,8 +2,8 @@
 views into potentials. Everything that all models share happens here, once.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -65,6 +65,7 @@ class Model:
     optional: bool = False  # points may stay unmatched unless the caller asks otherwise
     photographs: bool = False  # its matches are checked by a map unless the caller asks otherwise
     given: bool = False  # it is about the problem that comes with a pair, and takes no other pair
+    weights: Mapping[str, int] = field(default_factory=dict)  # parameters whose 0 leaves out the terms of an order
 
     def __post_init__(self) -> None:
         if self.sense not in ("cost", "similarity"):
@@ -80,6 +81,12 @@ class Model:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise ValueError(f"{self.label} has no parameter {name!r}; {has}")
         return {name: known[name].check(given.get(name, known[name].default)) for name in known}
+
+    def orders_with(self, **given: Any) -> tuple[int, ...]:
+        """The orders of its terms when the parameters have these values."""
+        values = self.values(**given)
+        gone = {order for name, order in self.weights.items() if values[name] == 0}
+        return tuple(order for order in self.orders if order not in gone)
 
     def build(
         self,

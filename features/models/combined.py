@@ -76,6 +76,7 @@ def _triangles(pair: Pair, weight: float, triangles: str, neighbours: int, seed:
 COMBINED = Model(
     label="Combined",
     orders=(1, 2, 3),
+    weights={"w2": 2, "w3": 3},
     formula=r"F^1_i = w_1\,c(i_1, i_2) - u,\quad F^2_{ij} = \frac{w_2}{\bar d}\left(\eta\,\delta"
     r" + (1-\eta)\,\frac{1 - \cos\alpha}{2}\right),\quad "
     r"F^3_{ijk} = -\frac{w_3\,n_1}{6\,T}\exp\left(-\frac{\|f - f'\|^2}{\gamma}\right),\quad " + LENGTH_AND_ANGLE,

@@ -39,6 +39,7 @@ KINDS: dict[Kind, KindLook] = {
     "stray": KindLook(PURPLE, "#e58ac0", (0, (5, 1.4, 1, 1.4)), "has no partner", "○"),
     "missed": KindLook(BLUE, "#f5f5f5", (0, (1, 1.4)), "missed"),
 }
+CANDIDATE = KindLook("#5f6b7a", "#c9d1d9", (0, (1, 3)), "candidates beside")  # strong in an iterate, not chosen
 REJECTED = KindLook("#7d8590", "#aab2bd", (0, (1, 2)), "rejected by the map")  # by `features.verification`
 
 

@@ -14,7 +14,7 @@ import json
 import math
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast, get_args
@@ -28,7 +28,7 @@ from streamlit import runtime
 from features.plots import theme
 from features.plots.theme import KindLook
 
-Kind = Literal["correct", "wrong", "stray", "rejected", "missed", "score"]
+Kind = Literal["correct", "wrong", "stray", "rejected", "missed", "candidate", "score"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # a line carries the position of its kind
 
 
@@ -44,6 +44,7 @@ LOOKS: dict[Kind, dict[str, Any]] = {
     "stray": _look(theme.KINDS["stray"], judged=True),
     "rejected": _look(theme.REJECTED),
     "missed": _look(theme.KINDS["missed"]),
+    "candidate": _look(theme.CANDIDATE),
     "score": {"name": "match", "colour": "", "dash": [], "mark": "", "judged": False},  # coloured by its value
 }
 Mode = Literal["view", "edit"]
@@ -119,14 +120,21 @@ class Side:
         return float(left), float(top), float(size[0]), float(size[1])
 
 
+_NOBODY = np.empty(0, np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Edits:
-    """The points as the user has left them; `revision` counts the edits since the page's own `start`."""
+    """The points as the user has left them; `revision` counts the edits since the page's own `start`.
+
+    `origins` tell which of the starting points each of them is.
+    """
 
     left: Points
     right: Points
     start: str
     revision: int = 0
+    origins: tuple[NDArray[np.int64], NDArray[np.int64]] = field(default=(_NOBODY, _NOBODY))  # −1: a new point
 
     @property
     def changed(self) -> bool:
@@ -156,7 +164,8 @@ def edits(key: str, left: ArrayLike, right: ArrayLike) -> Edits:
     start = _digest(left, right)
     kept = st.session_state.get(_slot(key, "edits"))
     if kept is None or kept.start != start:
-        kept = st.session_state[_slot(key, "edits")] = Edits(left, right, start)
+        origins = np.arange(len(left)), np.arange(len(right))
+        kept = st.session_state[_slot(key, "edits")] = Edits(left, right, start, origins=origins)
     return cast(Edits, kept)
 
 
@@ -189,12 +198,13 @@ def show(
     scale: str = "relaxed value",
     sift: bool = False,
     final: bool = False,
+    stage: bool = False,
     height: int = 560,
 ) -> Shown:
     """Show the canvas; `supporters` and `contradictors` are indices of lines.
 
     `scale` names the lines' value; `sift` offers a slider that leaves out what lies below a value; `final` lines are an
-    answer, whose share of right ones is told.
+    answer, whose share of right ones is told. On a `stage` the window says how tall it is, elsewhere `height`.
     """
     _check(lines, left, right)
     drawn = Edits(left.points, right.points, _digest(left.points, right.points))
@@ -205,26 +215,23 @@ def show(
     _COMPONENT(
         key=key,
         data={
+            "part": "default",
             "key": key,
-            "session": st.session_state.setdefault("canvas session", uuid.uuid4().hex),
+            "session": session(),
             "mode": mode,
             "height": height,
+            "stage": stage,
+            "candidate": KINDS.index("candidate"),
             "scale": scale,
             "sift": sift,
             "most": MOST_LINES,
             "final": final,
             "kinds": list(LOOKS.values()),
-            "module": _media(_MODULE, "text/javascript", f"{key}-module"),
+            "module": module(key),
             "sides": [_side(left, f"{key}-left"), _side(right, f"{key}-right")],
             "start": drawn.start,
             "revision": drawn.revision,
-            "lines": {
-                "i": [line.i for line in lines],
-                "j": [line.j for line in lines],
-                "kind": [KINDS.index(line.kind) for line in lines],
-                "value": [round(min(max(line.value, 0.0), 1.0), 3) for line in lines],
-                "text": [line.text for line in lines],
-            },
+            "lines": line_data(lines),
             "pick": pick.pair,
             "serial": pick.serial,
             "support": [int(index) for index in supporters],
@@ -235,6 +242,27 @@ def show(
     )
     index = next((k for k, line in enumerate(lines) if (line.i, line.j) == pick.pair), None)
     return Shown(index, None if index is None else lines[index], drawn)
+
+
+def line_data(lines: Sequence[Line]) -> dict[str, list[Any]]:
+    """Lines as the browser reads them, column by column."""
+    return {
+        "i": [line.i for line in lines],
+        "j": [line.j for line in lines],
+        "kind": [KINDS.index(line.kind) for line in lines],
+        "value": [round(min(max(line.value, 0.0), 1.0), 3) for line in lines],
+        "text": [line.text for line in lines],
+    }
+
+
+def session() -> str:
+    """What tells one visitor's canvases from another's, in a browser that shows both."""
+    return cast(str, st.session_state.setdefault("canvas session", uuid.uuid4().hex))
+
+
+def module(key: str) -> str:
+    """Where the browser finds the script."""
+    return media(_MODULE, "text/javascript", f"{key}-module")
 
 
 def _check(lines: Sequence[Line], left: Side, right: Side) -> None:
@@ -267,9 +295,25 @@ def _receive_points(key: str, left: Picture | None, right: Picture | None) -> No
             new = [_within(given[0], left), _within(given[1], right)]
     # A refused edit is answered under its own number too: the browser then shows the kept points again.
     revision = sent.get("revision")
-    st.session_state[_slot(key, "edits")] = Edits(
-        new[0], new[1], kept.start, revision if isinstance(revision, int) else kept.revision + 1
-    )
+    number = revision if isinstance(revision, int) else kept.revision + 1
+    origins = followed(kept.left, new[0], kept.origins[0]), followed(kept.right, new[1], kept.origins[1])
+    st.session_state[_slot(key, "edits")] = Edits(new[0], new[1], kept.start, number, origins)
+
+
+def followed(before: Points, after: Points, origins: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The origins of points after an edit: what precedes and follows the change stays who it is.
+
+    As many points as before: some were moved. More or fewer: those in between came or went.
+    """
+    if len(after) == len(before):
+        return origins
+    most = min(len(before), len(after))
+    same = (before[:most] == after[:most]).all(axis=1)
+    head = most if same.all() else int(np.argmin(same))
+    same = (before[len(before) - most :] == after[len(after) - most :]).all(axis=1)[::-1]
+    tail = min(most - head, most if same.all() else int(np.argmin(same)))
+    new = np.full(len(after) - head - tail, -1)
+    return np.concatenate([origins[:head], new, origins[len(before) - tail :]])
 
 
 def _receive_pick(key: str) -> None:
@@ -321,7 +365,7 @@ def _side(side: Side, coordinates: str) -> dict[str, Any]:
 def image_address(image: Picture, coordinates: str) -> str:
     """Where the browser finds an image."""
     mimetype, content = _encoded(_digest(image.rgb), image.rgb)
-    return _media(content, mimetype, coordinates)
+    return media(content, mimetype, coordinates)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -336,7 +380,7 @@ def _encoded(digest: str, _rgb: NDArray[np.uint8]) -> tuple[str, bytes]:
     return ("image/png" if small else "image/jpeg"), content.tobytes()
 
 
-def _media(content: bytes, mimetype: str, coordinates: str) -> str:
+def media(content: bytes, mimetype: str, coordinates: str) -> str:
     """The address under which the browser fetches this content; empty where no server runs."""
     if not runtime.exists():
         return ""
@@ -355,17 +399,18 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-_MODULE = f"{_text('paint.js')}\n{_text('canvas.js')}\nconst STYLE = {json.dumps(_text('canvas.css'))};\n".encode()
+_PARTS = [_text(name) for name in ("paint.js", "canvas.js", "matrix.js")]
+_MODULE = "\n".join([*_PARTS, f"const STYLE = {json.dumps(_text('canvas.css'))};\n"]).encode()
 
 # Addresses of media files are relative to the app's root, which may itself be a folder of the site: the page's own
 # script tells where that is.
-_LOADER = """
+LOADER = """
 const script = document.querySelector('script[type="module"][src*="static/js/"]');
 const root = script ? script.src.replace(/static\\/js\\/.*/, "") : document.baseURI;
 export default async function (component) {
   const locate = (address) => new URL(address.replace(/^\\//, ""), root).href;
-  return (await import(locate(component.data.module))).default({ ...component, locate });
+  return (await import(locate(component.data.module)))[component.data.part]({ ...component, locate });
 }
 """
 
-_COMPONENT = st.components.v2.component("adgm_canvas", html='<div class="pair-canvas"></div>', js=_LOADER)
+_COMPONENT = st.components.v2.component("adgm_canvas", html='<div class="pair-canvas"></div>', js=LOADER)

@@ -4,7 +4,8 @@
 
 const NARROW = 480;             // below this width (CSS pixels) the images are stacked
 const MOST_ZOOM = 40;
-const AROUND = 330;             // pixels of the window that are not the picture's: bars above and below it
+const AROUND = 360;             // pixels of the window that are not the picture's: bars above and below it
+const ON_PHONE = 0.33;          // of the window's height, where the curves stand below the picture
 const GAP = 0.015;              // between the images, as a share of the picture
 const UNDO_STEPS = 200;
 const memories = new Map();     // session and canvas -> view and undo steps: they survive a remount of the element
@@ -67,7 +68,7 @@ class Board {
       element("div", { className: "bar" }, this.status, element("div", { className: "tools" }, this.sifting, this.thinning,
         ...this.editing, zooming)),
       element("div", { className: "stage" }, this.canvas, this.tip), this.legend);
-    this.root.replaceChildren(this.board);
+    this.root.replaceChildren(element("div", { className: "pair" }, this.board));
   }
 
   listen() {
@@ -101,6 +102,7 @@ class Board {
     this.ends.abort();
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
+    if (this.tied?.board === this) this.tied.board = null;
     this.root.replaceChildren();
   }
 
@@ -112,11 +114,10 @@ class Board {
     const blank = { zoom: 1, centre: [0.5, 0.5], past: [], future: [], revision: 0, serial: 0 };
     if (!memories.has(key)) memories.set(key, blank);
     this.memory = memories.get(key);
-    Object.assign(this, { data, locate, send, hover: null });
+    Object.assign(this, { data, locate, send, hover: null, previewed: null, tied: instrument(data) });
+    this.tied.board = this;
     this.takePoints(data, before);
-    const { i: lefts, j, kind, value, text } = data.lines;
-    this.lines = lefts.map((i, k) => ({ index: k, i, j: j[k], kind: kind[k], value: value[k], text: text[k] }))
-      .filter((line) => this.points[0][line.i] && this.points[1][line.j]);
+    this.takeLines(data.lines);
     if (data.serial >= this.memory.serial) Object.assign(this.memory, { serial: data.serial, pick: data.pick });
     this.sift();
     data.sides.forEach((side, k) => this.loadImage(k, side.src));
@@ -124,6 +125,27 @@ class Board {
     if (this.memory.shape !== shape) Object.assign(this.memory, { shape, zoom: 1, centre: [0.5, 0.5] });
     this.refresh();
     this.setHover(this.cursor);                          // the line under a resting pointer may have changed
+  }
+
+  takeLines({ i: lefts, j, kind, value, text }) {
+    this.lines = lefts.map((i, k) => ({ index: k, i, j: j[k], kind: kind[k], value: value[k], text: text[k] }))
+      .filter((line) => this.points[0][line.i] && this.points[1][line.j]);
+  }
+
+  preview(frame) {              // another iteration of the run, while the pointer is over the curves
+    this.previewed = frame;
+    this.takeLines(frame ? frame.lines : this.data.lines);
+    this.hover = null;
+    this.sift();
+    this.refresh();
+  }
+
+  light(pair) {                 // the line of a cell of the matrix; one that is not drawn is, as long as it is asked for
+    const line = pair && this.points[0][pair[0]] && this.points[1][pair[1]]
+      ? this.lines.find((one) => one.i === pair[0] && one.j === pair[1])
+        ?? { index: -1, i: pair[0], j: pair[1], kind: this.data.candidate, value: 0, text: "" } : null;
+    this.hover = line ? { point: null, line } : null;
+    this.draw();
   }
 
   sift() {                      // which lines are drawn: the strong enough, and of many only the strongest
@@ -238,14 +260,19 @@ class Board {
   // ---------------------------------------------------------------- geometry: image pixels -> picture -> screen
 
   layout() {
-    const width = this.canvas.clientWidth || 1, stacked = width < NARROW, boxes = this.boxes;
-    const across = stacked ? 2 : 3, along = stacked ? 3 : 2;      // equal widths when stacked, else equal heights
-    const common = Math.max(boxes[0][across], boxes[1][across]);
-    const scales = boxes.map((box) => common / box[across]);
-    const lengths = boxes.map((box, k) => box[along] * scales[k]), gap = GAP * (lengths[0] + lengths[1]);
-    const total = lengths[0] + gap + lengths[1], size = stacked ? [common, total] : [total, common];
-    const room = Math.max(window.innerHeight - AROUND, 240);     // the whole picture fits into the window
-    const most = stacked ? Math.max(this.data.height, 1.6 * width) : Math.min(this.data.height, room);
+    const width = this.canvas.clientWidth || 1, narrow = width < NARROW;
+    const room = Math.max(narrow ? ON_PHONE * window.innerHeight : window.innerHeight - AROUND, 200);
+    const most = this.data.stage ? room : narrow ? Math.max(this.data.height, 1.6 * width) : Math.min(this.data.height, room);
+    // Beside each other with equal heights or, on a phone if they are larger so, stacked with equal widths.
+    const sized = (stacked) => {
+      const across = stacked ? 2 : 3, along = stacked ? 3 : 2, boxes = this.boxes;
+      const common = Math.max(boxes[0][across], boxes[1][across]), scales = boxes.map((box) => common / box[across]);
+      const lengths = boxes.map((box, k) => box[along] * scales[k]), gap = GAP * (lengths[0] + lengths[1]);
+      const total = lengths[0] + gap + lengths[1], size = stacked ? [common, total] : [total, common];
+      return { stacked, scales, lengths, gap, size, scale: Math.min(width / size[0], most / size[1]) * scales[0] };
+    };
+    const beside = sized(false), below = sized(true);
+    const { stacked, scales, lengths, gap, size } = narrow && below.scale > beside.scale ? below : beside;
     const height = Math.max(Math.min((width * size[1]) / size[0], most), 160);
     const fit = Math.min(width / size[0], height / size[1]), second = lengths[0] + gap;
     const offsets = [[0, 0], stacked ? [0, second] : [second, 0]];
@@ -444,12 +471,15 @@ class Board {
       const y = at[1] + 18 + this.tip.offsetHeight > this.height ? at[1] - 10 - this.tip.offsetHeight : at[1] + 18;
       this.tip.style.transform = `translate(${Math.max(x, 2)}px, ${Math.max(y, 2)}px)`;
     }
-    if (!same) this.draw();
+    if (same) return;
+    this.tied.matrix?.light(line && [line.i, line.j]);
+    this.draw();
   }
 
   refresh() {
     announce(this);
     this.draw();
+    this.tied.matrix?.draw();
   }
 
   draw() {

@@ -65,12 +65,14 @@ function announce(board) {      // what is said around the picture: status, lege
   const { data, memory, points, selected, buttons } = board, edit = data.mode === "edit";
   board.editing.forEach((group) => { group.hidden = !edit; });
   board.canvas.classList.toggle("edit", edit);
+  board.board.classList.toggle("looking", !edit && data.stage);
   buttons.undo.disabled = !memory.past.length;
   buttons.redo.disabled = !memory.future.length;
   buttons.remove.disabled = !board.chosen;
   ["Clear left", "Clear right"].forEach((name, side) => { buttons[name].disabled = !points[side].length; });
   const said = edit ? board.chosen && pointText(board, board.chosen) : selected && lineText(selected);
-  board.status.textContent = said?.replace(/\s*\n\s*/g, " · ") || HINTS[data.mode];
+  const preview = board.previewed && `Iteration ${board.previewed.iteration}; a click on the curve goes there.`;
+  board.status.textContent = preview || said?.replace(/\s*\n\s*/g, " · ") || HINTS[data.mode];
   board.status.classList.toggle("chosen", Boolean(said));
   board.canvas.ariaLabel = `Two images: ${points[0].length} points on the left, ${points[1].length} on the right, `
     + `${board.shown.length} lines. Arrow keys move, plus and minus zoom, 0 resets, n and p go through the `
@@ -108,7 +110,8 @@ function paint(board) {
   context.clearRect(0, 0, width, height);
   [0, 1].forEach((side) => { paintImage(board, side); paintEdges(board, side); });
   const selected = board.data.mode === "view" ? board.selected : null;
-  const drawn = board.shown.map((line) => ({ line, ...lineStyle(board, line, selected) }))
+  const lit = board.hover?.line, extra = lit && !board.shown.includes(lit) ? [lit] : [];
+  const drawn = [...board.shown, ...extra].map((line) => ({ line, ...lineStyle(board, line, selected) }))
     .sort((a, b) => a.width - b.width || a.alpha - b.alpha);
   drawn.forEach((style) => paintLine(board, style));
   paintPoints(board, drawn);
@@ -279,7 +282,5 @@ function sample({ name, colour, dash, mark }, count) {
 }
 
 function scaleSample(name, count) {
-  const bar = element("span", { className: "ramp" });
-  bar.style.background = `linear-gradient(to right, ${RAMP.map((_, k) => ramp(k / (RAMP.length - 1))).join(",")})`;
-  return element("span", { className: "entry" }, element("b", { textContent: String(count) }), `${name} 0`, bar, "1");
+  return element("span", { className: "entry" }, element("b", { textContent: String(count) }), `${name} 0`, rampBar(), "1");
 }

@@ -1,31 +1,83 @@
-"""The curves and the heat map of a run, as ECharts options: no Streamlit, no state, at most a few hundred points."""
+"""The curves of a run, as ECharts options: no Streamlit, no state, at most a few hundred points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isclose
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.plots.theme import BLUE, GREEN, VERMILION
-from ui.jobs.history import Lanes
+from features.metrics import BETTER, WORD, score
+from features.models.base import Sense
+from features.plots.theme import BLUE, GREEN, PURPLE, SKY, VERMILION
+from ui.jobs.history import Lanes, Mark
 
 Floats = NDArray[np.float64]
 Spec = dict[str, Any]
 
 ORANGE, GREY = VERMILION, "#888888"
-VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]
 MOST_MARKS = 21  # as many as the paper lets ρ grow, and a change by hand
-SMALLEST = 1e-16  # a logarithmic axis has no zero
+MOST_LABELS = 5  # marks that have room for a word each
+SMALLEST = 1e-9  # where a logarithmic axis ends: far below any tolerance, and 0 has no logarithm
+LEFT, RIGHT = 46, 42  # pixels beside the curves; the picture knows by them which iteration the pointer is at
+FONT = 11
+TOOLTIP: Spec = {"trigger": "axis", "valueFormatter": "%.4g", "confine": True}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why ρ changed at an iteration: in a word and in a sentence."""
+
+    iteration: int
+    word: str
+    sentence: str
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """What a run traced, thinned: columns over "iteration", the iterations where ρ grew, the rounded energies."""
+    """What a run traced, thinned: columns over "iteration", why ρ changed where, the rounded energies."""
 
     history: dict[str, Floats]
-    increases: Sequence[int] = ()
+    reasons: Sequence[Reason] = ()
     rounded: Sequence[tuple[int, float]] = ()
+    sense: Sense = "cost"
+
+    @property
+    def last(self) -> int:
+        """The last iteration that the axis shows; at the very beginning there is room for some."""
+        iterations = self.history.get("iteration", np.empty(0))
+        return max(10, int(iterations[-1]) if len(iterations) else 0)
+
+
+def factor(value: float) -> str:
+    return f"× {value:.3g}" if value >= 1 else f"÷ {1 / value:.3g}"
+
+
+def reasons(marks: Sequence[Mark], method: Any) -> list[Reason]:
+    """Why ρ changed: by hand, by the schedule, or because gap and change were out of balance (said once per turn)."""
+    found: list[Reason] = []
+    growth, patience = getattr(method, "growth", 0.0), getattr(method, "patience", 0)
+    balance, imbalance = getattr(method, "balance", 1.0), getattr(method, "imbalance", 1.0)
+    turned: tuple[int, bool] | None = None  # the last iteration of balancing, and whether ρ grew
+    for mark in marks:
+        word, up = factor(mark.factor), mark.factor > 1
+        if mark.by_hand:
+            found.append(Reason(mark.iteration, word, f"changed by hand: ρ {word}", by_hand=True))
+        elif balance > 1 and isclose(mark.factor if up else 1 / mark.factor, balance, rel_tol=1e-6):
+            if turned is None or turned[1] != up:
+                larger, smaller = ("gap", "change") if up else ("change", "gap")
+                why = f"{larger} over {imbalance:g} × {smaller}: ρ {word} each time"
+                found.append(Reason(mark.iteration, "↗" if up else "↘", why))
+            turned = mark.iteration, up
+        elif isclose(mark.factor, growth, rel_tol=1e-6):
+            found.append(Reason(mark.iteration, word, f"{patience} iterations without progress: ρ {word}"))
+        else:
+            found.append(Reason(mark.iteration, word, f"ρ {word}"))
+    if len(found) > MOST_MARKS:  # a restless balance: its curve tells enough
+        found = [one for one in found if one.word not in "↗↘"]
+    return found[-MOST_MARKS:]
 
 
 def powers(xy: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -34,31 +86,40 @@ def powers(xy: Sequence[Sequence[float]]) -> list[list[float]]:
 
 
 AS_TOLD = {"encode": {"x": 0, "y": 1, "tooltip": [2]}}
-POWER_AXIS: Spec = {"type": "value", "scale": True, "minInterval": 1, "axisLabel": {"formatter": "1e{value}"}}
 
 
-def points(history: dict[str, Floats], name: str, *, positive: bool = False) -> list[list[float]]:
+def points(history: dict[str, Floats], name: str) -> list[list[float]]:
     """[[iteration, value], …] without what is not a number."""
     if name not in history:
         return []
     x, y = history["iteration"], history[name]
     fine = np.isfinite(y)
-    y = np.maximum(y[fine], SMALLEST) if positive else y[fine]
-    return [[int(a), float(f"{b:.6g}")] for a, b in zip(x[fine], y, strict=True)]
+    return [[int(a), float(f"{b:.6g}")] for a, b in zip(x[fine], y[fine], strict=True)]
 
 
 def line(name: str, data: list[list[float]], colour: str, **more: Any) -> Spec:
     return {"type": "line", "name": name, "data": data, "showSymbol": False, "color": colour, "animation": False} | more
 
 
-def frame(*y_axes: Spec) -> Spec:
-    """Axes, legend and tooltip that all curves share."""
+def axis(name: str, colour: str, **more: Any) -> Spec:
+    """An axis of values that has its curve's colour, and its name for whoever reads the chart aloud."""
+    label = {"color": colour, "fontSize": FONT} | more.pop("axisLabel", {})
+    return {"type": "value", "scale": True, "name": name, "nameTextStyle": {"fontSize": 0}, "axisLabel": label} | more
+
+
+def power_axis(name: str, colour: str, **more: Any) -> Spec:
+    return axis(name, colour, minInterval=1, axisLabel={"formatter": "1e{value}"}, **more)
+
+
+def frame(last: int, *y_axes: Spec, legend: Spec | None = None) -> Spec:
+    """Axes, legend and tooltip that all curves share: their iterations lie below each other."""
     return {
         "animation": False,
-        "grid": {"left": 8, "right": 8, "top": 56, "bottom": 28, "containLabel": True},
-        "legend": {"top": 0, "type": "scroll"},
-        "tooltip": {"trigger": "axis", "valueFormatter": "%.4g"},
-        "xAxis": {"type": "value", "name": "iteration", "nameLocation": "middle", "nameGap": 26, "min": 0},
+        "grid": {"left": LEFT, "right": RIGHT, "top": 36, "bottom": 20, "outerBoundsMode": "none"},
+        "legend": {"top": 0, "left": 0, "itemWidth": 14, "itemGap": 8, "textStyle": {"fontSize": FONT}}
+        | (legend or {}),
+        "tooltip": TOOLTIP,
+        "xAxis": {"type": "value", "min": 0, "max": last, "axisLabel": {"fontSize": FONT, "showMaxLabel": True}},
         "yAxis": list(y_axes),
     }
 
@@ -67,26 +128,63 @@ def dashed(spec: Spec) -> Spec:
     return spec | {"lineStyle": {"type": "dashed", "width": 1.5, "opacity": 0.8}}
 
 
-def penalty_chart(now: Curves, earlier: Curves | None = None, cursor: int | None = None) -> Spec:
-    """Residual and ρ over the iterations, both logarithmic, the increases of ρ marked."""
-    # A penalty that balances itself changes all the time: then its curve tells enough.
-    rare = len(now.increases) <= min(MOST_MARKS, 1 + len(now.history.get("rho", ())) / 10)
-    marks: list[Spec] = [{"xAxis": k} for k in now.increases] if rare else []
+def marks(curves: Curves, cursor: int | None, *, words: bool) -> Spec:
+    """Where ρ changed and, under the pointer, why; a change by hand looks different; the iteration looked at."""
+    found: list[Spec] = []
+    for one in curves.reasons:
+        share = one.iteration / curves.last
+        label = {"align": "left" if share < 0.35 else "right" if share > 0.65 else "center", "fontSize": FONT}
+        look = {"color": PURPLE, "type": "solid"} if one.by_hand else {"color": GREY, "type": "dotted"}
+        short = {"show": words and len(curves.reasons) <= MOST_LABELS, "formatter": one.word, "align": "center"}
+        found.append(
+            {
+                "xAxis": one.iteration,
+                "lineStyle": look,
+                "label": {"fontSize": FONT, "color": look["color"], "distance": 2} | short,
+                "emphasis": {"label": label | {"show": True, "formatter": one.sentence}},
+            }
+        )
     if cursor is not None:
-        marks.append({"xAxis": cursor, "lineStyle": {"color": GREEN, "type": "solid", "width": 2}})
-    mark = {"symbol": "none", "label": {"show": False}, "lineStyle": {"color": GREY, "type": "dotted"}, "data": marks}
+        style = {"color": GREEN, "type": "solid", "width": 2}
+        found.append({"xAxis": cursor, "lineStyle": style, "label": {"show": False}})
+    return {"symbol": "none", "data": found}
+
+
+def heading(text: str, top: int) -> Spec:
+    style = {"fontSize": FONT, "fontWeight": "normal", "lineHeight": 14, "color": GREY}
+    return {"text": text, "left": 0, "top": top, "padding": [4, 0], "textStyle": style}
+
+
+def penalty_chart(
+    now: Curves, earlier: Curves | None = None, cursor: int | None = None, *, apart: bool = False
+) -> Spec:
+    """Residual and ρ over the iterations, both logarithmic; the residual's two parts beside it if wanted."""
     series = [
-        line("residual r", powers(points(now.history, "residual", positive=True)), BLUE, markLine=mark, **AS_TOLD),
-        line("penalty ρ", points(now.history, "rho", positive=True), ORANGE, yAxisIndex=1, step="end"),
+        line(
+            "residual r",
+            powers(points(now.history, "residual")),
+            BLUE,
+            markLine=marks(now, cursor, words=True),
+            **AS_TOLD,
+        ),
+        line("penalty ρ", powers(points(now.history, "rho")), ORANGE, yAxisIndex=1, step="end", **AS_TOLD),
     ]
+    if apart:
+        for name, colour in (("gap", SKY), ("change", PURPLE)):
+            thin = {"lineStyle": {"width": 1.2}}
+            series.append(line(name, powers(points(now.history, name)), colour, **thin, **AS_TOLD))
     if earlier is not None:
+        rho = powers(points(earlier.history, "rho"))
         series += [
             dashed(line("residual, run A", powers(points(earlier.history, "residual")), BLUE, **AS_TOLD)),
-            dashed(line("ρ, run A", points(earlier.history, "rho", positive=True), ORANGE, yAxisIndex=1, step="end")),
+            dashed(line("ρ, run A", rho, ORANGE, yAxisIndex=1, step="end", **AS_TOLD)),
         ]
-    left = POWER_AXIS | {"name": "residual r", "nameTextStyle": {"align": "left"}}
-    right = {"type": "log", "name": "penalty ρ", "nameTextStyle": {"align": "right"}, "splitLine": {"show": False}}
-    return frame(left, right) | {"series": series}
+    left = power_axis("residual r", BLUE)
+    right = power_axis("penalty ρ", ORANGE, splitLine={"show": False})
+    last = now.last if earlier is None else max(now.last, earlier.last)
+    told = heading(f"{now.reasons[-1].iteration}: {now.reasons[-1].sentence}" if now.reasons else "", top=14)
+    plain = frame(last, left, right)
+    return plain | {"grid": plain["grid"] | {"top": 50}, "series": series, "title": told}
 
 
 def lanes_chart(lanes: Lanes) -> Spec:
@@ -99,79 +197,49 @@ def lanes_chart(lanes: Lanes) -> Spec:
         style |= {"type": "solid"} if leads else {}
         name = f"leader, run {k + 1}: {one.name}" if leads else f"run {k + 1}: {one.name}"
         series.append(line(name, data, BLUE if leads else GREY, lineStyle=style, z=3 if leads else 2, **AS_TOLD))
-    axis = POWER_AXIS | {"name": "residual r of each run", "nameTextStyle": {"align": "left"}}
     leader = series[lanes.leader]["name"]
-    plain = frame(axis)
-    return plain | {"series": series, "legend": plain["legend"] | {"data": [leader]}, "tooltip": {"trigger": "item"}}
+    last = max(10, *(int(one.iterations[-1]) for one in lanes.curves if len(one.iterations)))
+    plain = frame(last, power_axis("residual r of each run", BLUE), legend={"data": [leader]})
+    return plain | {"series": series, "tooltip": TOOLTIP | {"trigger": "item"}}
 
 
 def energy_chart(
     now: Curves, earlier: Curves | None = None, truth: float | None = None, cursor: int | None = None
 ) -> Spec:
-    """Relaxed and rounded energy over the iterations, and the true matching's as a level."""
-    marks: list[Spec] = []
+    """Score or cost of the relaxed and the rounded assignment over the iterations, the true matching's as a level."""
+
+    def read(xy: Sequence[Sequence[float]]) -> list[list[float]]:
+        return [[int(x), float(f"{score(y, now.sense):.6g}")] for x, y in xy]
+
+    mark = marks(now, cursor, words=False)
     if truth is not None:
-        label = {"formatter": "truth", "position": "insideEndTop", "color": GREY}
-        marks.append({"yAxis": truth, "label": label, "lineStyle": {"color": GREY, "type": "dashed"}})
-    if cursor is not None:
-        marks.append({"xAxis": cursor, "label": {"show": False}, "lineStyle": {"color": GREEN, "type": "solid"}})
-    mark = {"symbol": "none", "data": marks}
-    rounded = [[k, float(f"{e:.6g}")] for k, e in now.rounded]
+        label = {"formatter": "truth", "position": "insideEndTop", "color": GREY, "fontSize": FONT}
+        style = {"color": GREY, "type": "dashed"}
+        mark["data"].append({"yAxis": score(truth, now.sense), "label": label, "lineStyle": style})
     series = [
-        line("relaxed", points(now.history, "energy"), BLUE, markLine=mark),
-        line("rounded", rounded, ORANGE, step="end"),
+        line("relaxed", read(points(now.history, "energy")), BLUE, markLine=mark),
+        line("rounded", read(now.rounded), ORANGE, step="end"),
     ]
     if earlier is not None:
-        series.append(dashed(line("relaxed, run A", points(earlier.history, "energy"), BLUE)))
-        series.append(dashed(line("rounded, run A", [[k, e] for k, e in earlier.rounded], ORANGE, step="end")))
-    axis = {"type": "value", "scale": True, "name": "energy (lower is better)", "nameTextStyle": {"align": "left"}}
-    return frame(axis) | {"series": series}
+        series.append(dashed(line("relaxed, run A", read(points(earlier.history, "energy")), BLUE)))
+        series.append(dashed(line("rounded, run A", read(earlier.rounded), ORANGE, step="end")))
+    last = now.last if earlier is None else max(now.last, earlier.last)
+    word = WORD[now.sense]
+    plain = frame(last, axis(word, GREY))
+    return plain | {"series": series, "title": heading(f"{word}, {BETTER[now.sense]}", top=14)}
 
 
-def heat_map(x: Floats, truth: NDArray[np.int64] | None = None, dark: bool = False) -> Spec:
-    """The relaxed assignment: graph 1 downwards, graph 2 to the right, the true pairs framed.
-
-    Where the truth is known the right points are put in the order of their partners: it is then the diagonal.
-    """
-    n1, n2 = x.shape
-    partners = [] if truth is None else [int(j) for j in truth if j >= 0]
-    known = set(partners)
-    order = partners + [j for j in range(n2) if j not in known]
-    place = np.argsort(order)
-    i, j = np.nonzero(x > 1e-3)
-    cells = [[int(place[b]), int(a), round(float(x[a, b]), 3)] for a, b in zip(i, j, strict=True)]
-    series: list[Spec] = [{"type": "heatmap", "name": "relaxed value", "data": cells, "animation": False}]
-    if truth is not None:
-        frames = [[int(place[b]), a] for a, b in enumerate(truth.tolist()) if b >= 0]
-        style = {"color": "transparent", "borderColor": ORANGE, "borderWidth": 1.2}
-        size = max(4, min(14, 420 // max(n1, n2)))
-        series.append(
-            {
-                "type": "scatter",
-                "name": "true pair",
-                "symbol": "rect",
-                "symbolSize": size,
-                "data": frames,
-                "itemStyle": style,
-                "silent": True,
-                "animation": False,
-            }
-        )
-    colours = VIRIDIS[1:] if dark else VIRIDIS[::-1]  # what is large stands out from the page
-    axis = {"type": "category", "splitArea": {"show": False}, "nameLocation": "middle"}
-    return {
-        "animation": False,
-        "grid": {"left": 24, "right": 8, "top": 36, "bottom": 28, "containLabel": True},
-        "legend": {"top": 0},
-        "tooltip": {"formatter": "relaxed value {@[2]}"},
-        "xAxis": axis | {"data": [str(k) for k in order], "name": "right point", "nameGap": 26},
-        "yAxis": axis | {"data": [str(k) for k in range(n1)], "name": "left point", "nameGap": 36, "inverse": True},
-        "visualMap": {
-            "min": 0,
-            "max": 1,
-            "show": False,
-            "seriesIndex": 0,
-            "inRange": {"color": colours},
-        },
-        "series": series,
+def blank(promise: str) -> Spec:
+    """A chart before there is anything to draw: its axes, and what will be there."""
+    style = {
+        "fontSize": FONT + 1,
+        "fontWeight": "normal",
+        "color": GREY,
+        "lineHeight": 17,
+        "overflow": "break",
+        "width": 210,
     }
+    title = {"text": promise, "left": "center", "top": "middle", "textStyle": style}
+    quiet = {"axisLabel": {"show": False}, "splitLine": {"show": False}}
+    plain = frame(10, axis("", GREY, min=0, max=1, show=False))
+    return plain | {"xAxis": plain["xAxis"] | quiet, "title": title, "series": [], "tooltip": {"show": False}}

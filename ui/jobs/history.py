@@ -52,10 +52,16 @@ def frame_of(state: Any, assignment: NDArray[np.bool_], rounded_energy: float) -
 
 @dataclass(frozen=True)
 class Mark:
-    """An iteration at which ρ changed, and what it changed to."""
+    """An iteration at which ρ changed, what it changed to and from, and whether a visitor changed it."""
 
     iteration: int
     rho: float
+    before: float
+    by_hand: bool = False
+
+    @property
+    def factor(self) -> float:
+        return self.rho / self.before
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +132,15 @@ class RunCurves:
     def __init__(self) -> None:
         self.shown, self.history, self.marks = Thinned(CURVE_POINTS), Thinned(HISTORY_POINTS), list[Mark]()
         self.rho = math.nan
+        self.by_hand = False  # whether the next change of ρ is a visitor's
 
     def add(self, columns: dict[str, Floats]) -> None:
         self.shown.add(columns)
         self.history.add(columns)
         rho = np.append(self.rho, columns.get("rho", ()))
         for k in np.flatnonzero((rho[1:] != rho[:-1]) & np.isfinite(rho[:-1])):
-            self.marks.append(Mark(int(columns["iteration"][k]), float(rho[k + 1])))
+            self.marks.append(Mark(int(columns["iteration"][k]), float(rho[k + 1]), float(rho[k]), self.by_hand))
+            self.by_hand = False
         self.rho = float(rho[-1])
 
     def arrays(self) -> dict[str, Floats]:

@@ -192,6 +192,13 @@ class Job:
         self._thread.join(timeout)
         return self.snapshot()
 
+    def rest(self, timeout: float) -> None:
+        """Wait, at most so many seconds, until the steps that were asked for are done, or the run is over."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: not self._snapshot.active or (self._snapshot.status == "paused" and not self._steps), timeout
+            )
+
     def result(self) -> Result[Any]:
         """What `adgm.solve` would have returned, once the job has ended with a matching."""
         end = self.snapshot()
@@ -297,6 +304,7 @@ class Job:
         with self._changed:
             if self._snapshot.status != status:
                 self._snapshot = replace(self._snapshot, status=status)
+                self._changed.notify_all()
 
     def _advance(self) -> float:
         """As many iterations as fill the time until the next snapshot, or as were asked for; at first the start.
@@ -316,6 +324,7 @@ class Job:
             spent_before, overhead_before = run.seconds, run.overhead
         for change in changes:
             run.change(change)
+            self._curves.by_hand = True
         with suppress(TimeUp), deadline(self._over):  # Stop acts also while tables are built
             run.advance(max(1, min(self._every, most)))
         spent, ran = run.seconds - spent_before, run.iteration - before

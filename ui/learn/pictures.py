@@ -8,7 +8,7 @@ from features.lessons import Solved
 from features.metrics import matched_pairs
 from ui import canvas, present
 from ui.canvas import Line
-from ui.charts.run import frame, line
+from ui.charts.run import TOOLTIP, line
 from ui.live import side
 from ui.outcome import line_kinds
 
@@ -33,6 +33,15 @@ def dots(name: str, data: list[list[float]], colour: str, symbol: str = "circle"
 
 
 def chart(key: str, series: list[Spec], x: Spec, y: Spec, alt: str, height: int, **more: Any) -> None:
-    plain = frame({"type": "value", "scale": True, "nameTextStyle": {"align": "left"}, **y})
-    spec = plain | {"xAxis": plain["xAxis"] | x, "series": series} | more
-    st.echarts_chart(spec, height=present.tall(height), key=key, alt=alt)
+    """A chart with room for the names of its axes."""
+    named = {"type": "value", "nameLocation": "middle", "nameGap": 26, "min": 0}
+    spec = {
+        "animation": False,
+        "grid": {"left": 8, "right": 8, "top": 56, "bottom": 28, "containLabel": True},
+        "legend": {"top": 0, "type": "scroll"},
+        "tooltip": TOOLTIP,
+        "xAxis": named | {"name": "iteration"} | x,
+        "yAxis": [{"type": "value", "scale": True, "nameTextStyle": {"align": "left"}, **y}],
+        "series": series,
+    }
+    st.echarts_chart(spec | more, height=present.tall(height), key=key, alt=alt)

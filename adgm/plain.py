@@ -1,0 +1,41 @@
+"""A problem without compiled code: for runs that begin before the compiler is done, on `adgm.reference`."""
+
+from copy import copy
+
+import numpy as np
+
+from adgm._kernels import FloatArray
+from adgm.problem import Problem
+
+
+class PlainTables:
+    """A problem's potentials without compiled code: what `Problem.energies`, `contract` and `scale` ask for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.tensors, self.n = problem.tensors, problem.n
+        largest = [getattr(p, "largest", None) for p in problem.potentials]
+        told = zip(largest, self.tensors, strict=True)
+        self.scale = max(np.abs(e.costs).max(initial=0.0) if own is None else own for own, e in told) or 1.0
+
+    def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
+        """The parts of (21) from orders above the slot's own, and from its own."""
+        parts = np.zeros((2, self.n))
+        for index, cost, _ in self.tensors:
+            order = index.shape[1]
+            if slot < order:
+                others = [x[i][index[:, i]] for i in range(order) if i != slot]
+                parts[int(order == slot + 1)] += np.bincount(index[:, slot], np.prod([cost, *others], axis=0), self.n)
+        return parts[0], parts[1]
+
+
+def plain(problem: Problem) -> Problem:
+    """The same problem, computed in NumPy until it is `compiled`."""
+    other = copy(problem)
+    vars(other)["runtime"] = PlainTables(problem)
+    return other
+
+
+def compiled(problem: Problem) -> None:
+    """Let a plain problem be computed by compiled code from now on."""
+    if isinstance(problem.runtime, PlainTables):
+        del vars(problem)["runtime"]

@@ -1,0 +1,180 @@
+"""Back and forth through a run: its stored iterations, then what was made of the last one, stop by stop."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
+
+from adgm.portfolio import Portfolio
+from features.metrics import WORD, number, score, share_right
+from ui.jobs.job import Frame, Snapshot
+from ui.page_run import Run
+from ui.state import REPLAY, RUN, SLIDER, begin
+
+LAST, ROUNDED, POLISHED, BEST = "last iterate", "rounded", "polished", "best found"
+MADE = {
+    LAST: "The relaxed assignment after the last iteration; its accuracy is the share of its weight on true pairs",
+    ROUNDED: "The matching nearest to the last iterate",
+    POLISHED: "The best of all that was rounded on the way, improved by a local search",
+    BEST: "The best of all that was rounded on the way",
+}
+REPLAY_TICKS = 16  # updates of the page that a replay takes
+AT_ONCE = 0.4  # seconds that a click waits for its step
+RESTING = ("start", "now")  # the stops of a slider that there is nothing to slide through
+
+
+@dataclass(frozen=True, eq=False)
+class Stop:
+    """A place of the slider: an iteration, or the matching that was made of the last one."""
+
+    label: str
+    frame: Frame
+    x: NDArray[np.float64]  # what the matrix shows, and the lines
+    chosen: NDArray[np.bool_]  # the matching
+    energy: float
+    relaxed: bool = True
+    result: bool = False  # what the run ended with
+
+
+def polishes(method: Any) -> bool:
+    """Whether a local search improves what this method rounds."""
+    return isinstance(method, Portfolio) or bool(getattr(method, "polish", False))
+
+
+def stops(run: Run | None, snapshot: Snapshot, frames: Sequence[Frame]) -> list[Stop]:
+    """The stored iterations; of a run that is over the last iterate, what it rounds to, and what came of that."""
+    found = [Stop(str(f.iteration), f, f.x, f.assignment, f.energy) for f in frames]
+    if run is None or snapshot.active or snapshot.best is None or not frames:
+        return found
+    end, best = frames[-1], snapshot.best
+    found[-1] = Stop(LAST, end, end.x, end.assignment, end.energy)
+    label = POLISHED if polishes(run.job.method) else BEST
+    plain = label == BEST and np.array_equal(best, end.assignment)
+    matching = end.assignment.astype(float)
+    found.append(Stop(ROUNDED, end, matching, end.assignment, end.rounded_energy, relaxed=False, result=plain))
+    if not plain:
+        found.append(Stop(label, end, best.astype(float), best, snapshot.best_energy, relaxed=False, result=True))
+    return found
+
+
+def told(run: Run, stop: Stop) -> str:
+    """A stop with its accuracy, where the truth is known, and its energy as people read it."""
+    right = share_right(run.pair, run.problem, stop.x)
+    share = "" if right is None else f" {right:.0%} ·"
+    return f"{stop.label}{share} {WORD[run.sense]} {number(score(stop.energy, run.sense))}"
+
+
+# ---- where the visitor looks --------------------------------------------------------------------------------
+
+
+def playing() -> bool:
+    return REPLAY.get() is not None
+
+
+def rewind(label: str | None = None) -> None:
+    """End a replay, or show another run: a new slider, at its end or at a stop of its own.
+
+    A tick under way still carries what the browser knew before; a slider with another name does not listen to it.
+    """
+    REPLAY.pop()
+    SLIDER.set((SLIDER.get() or 0) + 1)
+    if label is not None:
+        st.session_state[_slider()] = label
+
+
+def _slider() -> str:
+    return f"frame {SLIDER.get() or 0}"
+
+
+def position(labels: Sequence[str]) -> int:
+    """The stop that is shown: where the replay or the slider is, else the last one."""
+    if playing():
+        return min(REPLAY.get() or 0, len(labels) - 1)
+    label = st.session_state.get(_slider())
+    return labels.index(label) if label in labels else len(labels) - 1
+
+
+def play(labels: Sequence[str]) -> None:
+    at = position(labels)
+    REPLAY.set(0 if at >= len(labels) - 1 else at)
+
+
+def play_on(labels: Sequence[str]) -> None:
+    """One tick of the replay further; it ends at the last stop."""
+    at = (REPLAY.get() or 0) + max(1, round(len(labels) / REPLAY_TICKS))
+    if at < len(labels) - 1:
+        REPLAY.set(at)
+    else:
+        rewind()
+
+
+def hold(labels: Sequence[str]) -> None:
+    rewind(labels[position(labels)])
+
+
+def step(by: int) -> None:
+    """A stop back or forth. A run that goes on is paused; at its latest iteration forth is one iteration more."""
+    run = RUN.get()
+    if run is None:
+        return
+    running = run.job.snapshot().status in ("running", "waiting")
+    if running:
+        run.job.pause()
+        run.job.rest(AT_ONCE)
+    labels = [stop.label for stop in stops(run, run.job.snapshot(), run.job.frames())]
+    at = (len(labels) - 1 if running else position(labels)) + by
+    if 0 <= at < len(labels):
+        rewind(labels[at] if at < len(labels) - 1 else None)
+    elif by > 0 and run.job.snapshot().active:
+        rewind()
+        run.job.step(by)
+        run.job.rest(AT_ONCE)  # it mostly is done at once, and this very update can show it
+
+
+def show(slot: DeltaGenerator, labels: Sequence[str], resting: bool) -> int:
+    """The slider, always in the same place; the stop that it is at."""
+    if resting or len(labels) < 2:
+        slot.select_slider(
+            "Iteration", RESTING, RESTING[1], key="no frames", disabled=True, label_visibility="collapsed"
+        )
+        return len(labels) - 1
+    at = position(labels)
+    if playing():
+        slot.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
+        return at
+    if st.session_state.get(_slider()) not in labels:
+        st.session_state.pop(_slider(), None)
+    begin(_slider(), labels[at])
+    slot.select_slider(
+        "Iteration",
+        labels,
+        key=_slider(),
+        width="stretch",
+        label_visibility="collapsed",
+        help="Go back through the stored iterations; the picture, the matrix and the curves follow.",
+    )
+    return position(labels)
+
+
+def endings(slot: DeltaGenerator, run: Run | None, found: Sequence[Stop], at: int) -> None:
+    """What was made of the last iterate, with accuracy and energy: the last stops of the slider, to click on."""
+    ends = [stop for stop in found if stop.label in MADE]
+    if run is None or not ends:
+        slot.caption("Here, when it is over: the last iterate, what it rounds to, and what came of that.")
+        return
+    names = {stop.label: told(run, stop) for stop in ends}
+    key = f"ending {run.number}"
+    st.session_state[key] = found[at].label if found[at].label in names else None
+    slot.segmented_control(
+        "What was made of the last iterate",
+        list(names),
+        key=key,
+        format_func=lambda label: names[label],
+        on_change=lambda: rewind(st.session_state[key]) if st.session_state[key] else None,
+        label_visibility="collapsed",
+        help=" · ".join(f"{label}: {MADE[label]}" for label in names),
+    )
