@@ -71,7 +71,7 @@ def test_a_term_stands_beside_that_of_the_same_left_nodes():
     assert {part.name: part.favour for part in book.parts} == {"descriptors": 0.0, "edges": 0.0}
     assert book.total == 0.0 and all(part.share is None for part in book.parts)
     only = book.about(0)
-    assert {line.left for line in only.lines} == {(0,), (0, 2)} and only.total == -1.0
+    assert {line.left for line in only.lines} == {(0,), (0, 1), (0, 2)} and only.total == -1.0
 
 
 def test_potentials_are_named_by_what_they_tie_together():
