@@ -1,0 +1,1 @@
+"""Why a match is wrong, and what would make it right."""
