@@ -1,9 +1,11 @@
 """The Match page: choose a pair, a model and a solver, watch it run, understand the matching, take it away."""
 
+from functools import partial
+
 import streamlit as st
 
 from features.recipe import OWN
-from ui import canvas, examples, exports, live, optimality, outcome, toolbar, url_state, warmup
+from ui import canvas, debug, examples, exports, live, optimality, outcome, toolbar, url_state, warmup
 from ui.jobs.job import Job
 from ui.learn import teach
 from ui.page_run import Run
@@ -38,6 +40,7 @@ def show() -> None:
         with figures:
             if over is not None:
                 outcome.show(over)
+                debug.offer(over.matching, partial(canvas.picked, CANVAS))
         with more:
             if over is not None:
                 outcome.compare(over)
