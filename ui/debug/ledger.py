@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from adgm.exchanges import exchange_of
 from adgm.ledger import Ledger, Line, ledger
 from adgm.terms import Match, Term
 from features.explain import Case
@@ -16,7 +15,7 @@ def show(case: Case, focus: Match | None) -> None:
     if case.truth is None:
         st.info("The truth of this pair is unknown, so its matches have nothing to be compared with: see Confidence.")
         return
-    other = case.truth if focus is None else exchange_of(case.problem, case.answer, case.truth, focus)
+    other = case.other(focus)
     here, there = picture.differing(case, other)
     book = ledger(case.problem, case.answer, other, case.names)
     if not here and not there:
