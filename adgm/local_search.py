@@ -1,6 +1,7 @@
 """Local search: change a matching a little, as long as that lowers the energy; any order, kind and constraint."""
 
 import threading
+from copy import copy
 from math import factorial
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,7 @@ MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 NOTHING: LongArray = np.empty(0, np.int64)
 TABU_PERTURBED, TABU_RESTARTED, TABU_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
 GOLDEN = (5**0.5 - 1) / 2
+BARRED = 1e6  # what a variable costs that is not to be used, in units of the largest cost
 PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
 
 
@@ -48,6 +50,20 @@ def iterated_local_search(
     of the smaller graph: some stay near, some start anew. A tabu search follows it where there is one, as in `polish`.
     """
     return _surroundings(problem).iterated(assignment, perturbations, np.random.default_rng(seed))
+
+
+def improve_without(problem: Problem, assignment: Assignment, variable: int, steps: int = 1) -> Assignment:
+    """A matching near this one that does not use a variable, as good as `improve` and so many steps of tabu search per
+    node make it; nothing is built anew. It uses the variable only where nothing near can do without."""
+    barred = _surroundings(problem).without(variable)
+    on, layout = np.array(assignment, dtype=np.bool_), problem.layout
+    pairs = barred.pairs(on)
+    near = None  # only what lies in its row and column can take its place; a tabu search looks at all others anyway
+    if on[variable] and barred.has_tabu_search:
+        near = (layout.row == layout.row[variable]) | (layout.col == layout.col[variable])
+    barred.descend(on, pairs, barred.edges(on), awake=near)
+    barred.tabu_search(on, pairs, steps)
+    return on
 
 
 def has_tabu_search(problem: Problem) -> bool:
@@ -112,6 +128,15 @@ class Surroundings:
             sum(float(columns.table.data.min()) for columns in self.columns) if self.has_tabu_search else -np.inf,
         )
 
+    def without(self, variable: int) -> "Surroundings":
+        """The same tables where a variable costs more than anything else can save."""
+        other = copy(self)
+        linear = self.neighbourhood.linear.copy()
+        linear[variable] += BARRED * self.runtime.scale
+        other.neighbourhood = self.neighbourhood._replace(linear=linear)
+        other.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0
+        return other
+
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
         return on, self.descend(on, self.pairs(on), self.edges(on), most_changes)
@@ -152,13 +177,15 @@ class Surroundings:
         edges: FloatArray,
         most: int = MOST_CHANGES,
         forced: LongArray = NOTHING,
+        awake: Assignment | None = None,
     ) -> float:
         """`_kernels.local_search.descend` with missing columns computed: the energy change.
 
-        After `forced` changes only what they touch is looked at; otherwise everything, until nothing pays.
+        After `forced` changes only what they touch is looked at, with `awake` ones these first; otherwise everything,
+        until nothing pays.
         """
-        thorough = not len(forced)
-        awake = np.full(len(on), thorough)
+        thorough = not len(forced) and awake is None
+        awake = np.full(len(on), thorough) if awake is None else awake
         missing, descent = 0, Descent()
         while missing >= 0:
             with self.runtime.guard():

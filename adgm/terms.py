@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from math import factorial
+from math import factorial, fsum
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,33 +10,47 @@ from numpy.typing import ArrayLike
 from adgm.layout import Layout
 from adgm.problem import Problem
 
+Match = tuple[int, int]
+Matches = tuple[Match, ...]
+
 
 @dataclass(frozen=True)
 class Term:
     """What a set of matches costs together, over all orderings. A match is a pair (i1, i2)."""
 
-    matches: tuple[tuple[int, int], ...]
+    matches: Matches
     cost: float
 
 
-def paid_terms(problem: Problem, assignment: ArrayLike) -> list[Term]:
-    """The terms that a hard assignment pays; their costs add up to its energy."""
+def paid_by_potential(problem: Problem, assignment: ArrayLike) -> list[dict[Matches, float]]:
+    """For each potential, what it asks of each set of matches among these, over all orderings; summed without error."""
     chosen = Layout(problem.shape, problem.layout.variables[np.flatnonzero(problem.vector(assignment) > 0.5)])
-    total: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    n2 = problem.shape[1]
+    found = []
     for p in problem.potentials:
         index, costs, symmetric = p.entries(chosen)
         index = chosen.variables[index]
         if symmetric:
             costs = costs * factorial(index.shape[1])
+        paid: defaultdict[tuple[int, ...], list[float]] = defaultdict(list)
         for row, cost in zip(np.sort(index, axis=1).tolist(), costs.tolist(), strict=True):
-            total[tuple(dict.fromkeys(row))] += cost
-    n2 = problem.shape[1]
-    return [Term(tuple(divmod(v, n2) for v in key), cost) for key, cost in sorted(total.items())]
+            paid[tuple(dict.fromkeys(row))].append(cost)
+        found.append({tuple(divmod(v, n2) for v in key): fsum(parts) for key, parts in sorted(paid.items())})
+    return found
 
 
-def shares(terms: list[Term]) -> dict[tuple[int, int], float]:
+def paid_terms(problem: Problem, assignment: ArrayLike) -> list[Term]:
+    """The terms that a hard assignment pays; their costs add up to its energy."""
+    total: defaultdict[Matches, float] = defaultdict(float)
+    for paid in paid_by_potential(problem, assignment):
+        for matches, cost in paid.items():
+            total[matches] += cost
+    return [Term(matches, cost) for matches, cost in sorted(total.items())]
+
+
+def shares(terms: list[Term]) -> dict[Match, float]:
     """Each match's part of the energy: a term is divided equally among its matches, so the shares add up to it."""
-    part: defaultdict[tuple[int, int], float] = defaultdict(float)
+    part: defaultdict[Match, float] = defaultdict(float)
     for term in terms:
         for match in term.matches:
             part[match] += term.cost / len(term.matches)

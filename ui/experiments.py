@@ -21,10 +21,10 @@ from features.datasets import DATASETS
 from features.limits import LIMITS
 from features.plots.figures import save
 from features.recipe import Recipe
-from ui import data, match, url_state
+from ui import data, debug, match, url_state
 from ui.charts.experiment import curves, picked
 from ui.jobs.experiment import Laboratory, store_path
-from ui.state import ALL_PAIRS, EXPERIMENT, MEANS, METHOD_BEHIND, ROW, VISITOR
+from ui.state import ALL_PAIRS, DEBUG_ROW, EXPERIMENT, MEANS, METHOD_BEHIND, ROW, VISITOR, Slot
 
 INTRODUCTION = (
     "Everything the paper claims, run again: browse our results, or run an experiment here on a few pairs, stop it and "
@@ -406,7 +406,9 @@ def behind(results: Results, panel: Panel, methods: Sequence[str], measure: str,
         with st.container(horizontal=True, vertical_alignment="center", key=f"pair {row['key']}"):
             st.markdown(described(row, panel), width="stretch")
             if st.button("Open pair", key=f"open {row['key']}", help="On the Match page, with these settings"):
-                ask_to_open(results.experiment, panel, row)
+                ask_to_open(ROW, results.experiment, panel, row)
+            if st.button("Debug", key=f"debug {row['key']}", help="Run it again and ask why its matches are wrong"):
+                ask_to_open(DEBUG_ROW, results.experiment, panel, row)
     if len(found) > SHOWN:
         st.toggle(f"Show all {len(found)} pairs", key=ALL_PAIRS)
 
@@ -430,14 +432,16 @@ def recipe_of(experiment: Experiment, panel: Panel, row: Record) -> Recipe:
     return experiment.variant(row["method"]).recipe(chosen, row.get("options", {}))
 
 
-def ask_to_open(experiment: Experiment, panel: Panel, row: Record) -> None:
+def ask_to_open(where: Slot[Recipe], experiment: Experiment, panel: Panel, row: Record) -> None:
     """A pair was asked for, perhaps in a part of the page that is drawn alone: draw the whole page, which opens it."""
-    ROW.set(recipe_of(experiment, panel, row))
+    where.set(recipe_of(experiment, panel, row))
     st.rerun()
 
 
 def open_if_asked() -> None:
-    """Hand the run behind a row to the Match page."""
+    """Hand the run behind a row to the Match page, or to the Debug page."""
+    if (asked := DEBUG_ROW.pop()) is not None:
+        debug.run_again(asked)
     recipe = ROW.pop()
     if recipe is not None:
         url_state.use(recipe)

@@ -12,6 +12,7 @@ from features.recipe import OWN
 from ui import (
     canvas,
     data,
+    debug,
     examples,
     exports,
     live,
@@ -60,6 +61,7 @@ def show() -> None:
         with figures:
             if over is not None:
                 outcome.show(over)
+                debug.offer(over.matching, partial(canvas.picked, CANVAS))
         with more:
             if over is not None:
                 outcome.compare(over)

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import streamlit as st
 
 if TYPE_CHECKING:
+    from adgm.terms import Match
+    from features.explain import Case
     from features.pairs import Pair
     from features.recipe import Recipe
     from ui.compare import Compared
+    from ui.debug.working import Asked as Work
     from ui.jobs.comparison import Entrant
+    from ui.jobs.task import Progress
     from ui.optimality import Asked
     from ui.outcome import Kept
     from ui.page_run import Run
@@ -65,9 +69,17 @@ EXPERIMENT: "Slot[str]" = Slot("experiment before")
 MEANS: "Slot[dict[Any, Any]]" = Slot("means shown")
 ROW: "Slot[Recipe]" = Slot("row to open")
 
+CASE: "Slot[Case]" = Slot("case")  # that is debugged
+AGAIN: "Slot[Recipe]" = Slot("case to run again")  # and becomes it
+DEBUG_ROW: "Slot[Recipe]" = Slot("row to debug")
+FOCUS: "Slot[Match]" = Slot("match in focus")
+WORK: "Slot[Work]" = Slot("work")  # of the Debug page, in the background
+ANSWERS: "Slot[dict[Any, Progress]]" = Slot("answers")  # and what came of it earlier
+
 # Widgets
 PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"
 BOTH = "both images"  # dropped in the main area
+TOOL = "debug tool"
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
 
 

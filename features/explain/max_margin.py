@@ -1,0 +1,234 @@
+"""Weights by structured max-margin: what enters the energy linearly is chosen so that the truth costs less than every
+other matching, the less alike by the more.
+
+With parameters p that enter linearly, E(x; p) = E₀(x) + Σ p_k g_k(x) for every matching x. The fit minimises
+
+    (1/N) Σ_n max(0, max_x [μ Δ_n(x) − E_n(x; p) + E_n(truth; p)])  +  λ Σ_k |p_k − start_k| / range_k
+
+where Δ counts what is not right. The inner maximum is a matching problem itself, with μ added to the cost of every true
+match: the method solves it. The matchings that it finds become constraints of a linear programme, until none is new
+(Tsochantaridis et al. 2005, with the 1-norm). No model says what is linear in it: it is tested on matchings.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from adgm import Problem, Sparse
+from adgm.deadline import check_time
+from adgm.rounding import hungarian
+from features.explain.sweeps import Span
+from features.explain.trials import Bench, parameter, value_of, varied
+from features.metrics import as_assignment, matched_pairs, true_assignment
+from features.pairs import Pair
+from features.recipe import Recipe
+
+Floats = NDArray[np.float64]
+Matches = NDArray[np.int64]  # k × 2
+
+MARGIN = 0.02  # μ: of what a true match costs, on average
+PULL = 1e-3  # λ: of the margin of all matches, for a parameter that is moved through its whole range
+ROUNDS = 12  # of new matchings
+SAME = 1e-9  # energies that differ by less than this share of their size are equal but for rounding
+PROBES = 3  # random matchings, beside the truth, on which linearity is tested
+
+
+def energy_of(problem: Problem, matches: Matches) -> float:
+    """The energy of matched pairs, from what they pay alone."""
+    partner = np.full(problem.shape[0], -1)
+    partner[matches[:, 0]] = matches[:, 1]
+    return problem.paid(as_assignment(problem, partner))
+
+
+def far_end(recipe: Recipe, name: str) -> float:
+    """The end of a parameter's range that is farther from its present value."""
+    now = float(value_of(recipe, name))
+    span = Span.of(parameter(recipe, name), now)
+    return span.high if span.high - now >= now - span.low else span.low
+
+
+def linear(recipe: Recipe, names: Sequence[str], pair: Pair) -> list[str]:
+    """Those of the parameters that enter the energy linearly, together: E is affine in all of them at once.
+
+    Tested on the true and some random matchings of a pair; of two that only enter by their product the first is kept.
+    """
+    base = recipe.problem(pair)
+    rng = np.random.default_rng(0)
+    some = [true_assignment(base, pair.partners)] if pair.partners is not None else []
+    some += [hungarian(base, rng.uniform(0.5, 1.0, base.n)) for _ in range(PROBES)]
+    probes = [matched_pairs(base, one) for one in some]
+
+    def energies(changes: dict[str, float]) -> Floats:
+        changed = recipe
+        for name, value in changes.items():
+            changed = varied(changed, name, value)
+        problem = changed.problem(pair)
+        return np.array([energy_of(problem, one) for one in probes])
+
+    at = energies({})
+    kept: list[str] = []
+    ends: dict[str, Floats] = {}
+    for name in names:
+        now, far = float(value_of(recipe, name)), far_end(recipe, name)
+        end = energies({name: far})
+        if _differ(2 * energies({name: (now + far) / 2}), at + end):
+            continue
+        if any(_differ(energies({name: far, other: far_end(recipe, other)}) + at, end + ends[other]) for other in kept):
+            continue
+        kept.append(name)
+        ends[name] = end
+    return kept
+
+
+def _differ(a: Floats, b: Floats) -> bool:
+    return bool(np.any(np.abs(a - b) > SAME * np.maximum(np.maximum(np.abs(a), np.abs(b)), 1e-12)))
+
+
+@dataclass(eq=False)
+class Example:
+    """A pair with its truth, how energies of its matchings depend on the parameters, and the matchings seen so far."""
+
+    recipe: Recipe
+    pair: Pair
+    base: Problem  # at the start
+    probes: list[tuple[Problem, float]]  # for each parameter: the problem with it moved, and by how much
+    truth: Matches
+    rows: list[
+        tuple[Floats, float]
+    ]  # of every matching: (E − E of the truth) as a function of p; how much is not right
+    known: set[bytes]
+
+    @classmethod
+    def of(cls, recipe: Recipe, names: Sequence[str], pair: Pair) -> "Example":
+        if pair.partners is None:
+            raise ValueError(f"The truth of {pair.name} is unknown; a fit needs pairs with truth.")
+        base = recipe.problem(pair)
+        probes = []
+        for name in names:
+            check_time()
+            far = far_end(recipe, name)
+            probes.append((varied(recipe, name, far).problem(pair), far - float(value_of(recipe, name))))
+        truth = matched_pairs(base, true_assignment(base, pair.partners))
+        return cls(recipe, pair, base, probes, truth, [], set())
+
+    def features(self, matches: Matches) -> Floats:
+        """(E at the start, ∂E/∂p_1, …) of a matching."""
+        at = energy_of(self.base, matches)
+        slopes = [(energy_of(problem, matches) - at) / step for problem, step in self.probes]
+        return np.array([at, *slopes])
+
+    def add(self, matches: Matches) -> bool:
+        """Take a matching into account; False if it is known already, or is the truth."""
+        key = matches[np.argsort(matches[:, 0])].tobytes()
+        loss = self.loss(matches)
+        if key in self.known or loss == 0:
+            return False
+        self.known.add(key)
+        self.rows.append((self.features(matches) - self.features(self.truth), loss))
+        return True
+
+    def loss(self, matches: Matches) -> float:
+        """Δ: the true matches that are missing, and the matches of points that have no partner and need none."""
+        mine = {tuple(match) for match in matches.tolist()}
+        stray = sum(not self.pair.has_partner[i] for i, _ in mine) - sum(
+            not self.pair.has_partner[i] for i, _ in self.truth.tolist()
+        )
+        assert self.pair.partners is not None
+        partners = enumerate(self.pair.partners.tolist())
+        return float(sum(j >= 0 and (i, j) not in mine for i, j in partners) + max(stray, 0))
+
+    def rival(self, problem: Problem, margin: float) -> Matches:
+        """The matching that violates the margin most, as far as the method finds it."""
+        layout = problem.layout
+        partners = np.asarray(self.pair.partners)
+        true = partners[layout.row] == layout.col
+        stray = ~self.pair.has_partner[layout.row]
+        price = np.where(true, margin, np.where(stray, -margin, 0.0))
+        loss = Sparse(layout.variables[:, None], price)
+        dearer = replace(problem, potentials=(*problem.potentials, loss))
+        return matched_pairs(problem, self.recipe.run(dearer).assignment)
+
+
+@dataclass(frozen=True)
+class Round:
+    """How far the max-margin fit is: the values, the objective on the matchings known, and how many those are."""
+
+    values: dict[str, float]
+    objective: float
+    started: float  # the objective of the start, on the same matchings
+    matchings: int
+
+
+def max_margin(recipes: Sequence[Recipe], names: Sequence[str], bench: Bench) -> Iterator[Round]:
+    """Fit the parameters `names`, which enter linearly, beginning with what the recipes say; a round after another."""
+    examples = [Example.of(one, names, bench.pair(one)) for one in recipes]
+    margin = typical(examples)
+    start = np.array([float(value_of(recipes[0], name)) for name in names])
+    spans = [Span.of(parameter(recipes[0], name), value) for name, value in zip(names, start, strict=True)]
+    now = start
+    for example in examples:
+        check_time()
+        example.add(example.rival(example.base, 0.0))
+    for _ in range(ROUNDS):
+        new = 0
+        for example in examples:
+            check_time()
+            problem = _at(example.recipe, names, now).problem(example.pair)
+            new += example.add(example.rival(problem, margin))
+        now = programme(examples, start, spans, margin)
+        values = dict(zip(names, now.tolist(), strict=True))
+        seen = sum(len(example.rows) for example in examples)
+        yield Round(values, objective(examples, now - start, margin), objective(examples, 0 * start, margin), seen)
+        if not new:
+            return
+
+
+def _at(recipe: Recipe, names: Sequence[str], values: Any) -> Recipe:
+    for name, value in zip(names, values, strict=True):
+        recipe = varied(recipe, name, float(value))
+    return recipe
+
+
+def typical(examples: Sequence[Example]) -> float:
+    """μ: a share of what a true match costs, at the start."""
+    each = [abs(energy_of(one.base, one.truth)) / max(len(one.truth), 1) for one in examples]
+    return MARGIN * (float(np.mean(each)) or examples[0].base.scale)
+
+
+def objective(examples: Sequence[Example], moved: Floats, margin: float) -> float:
+    """The mean hinge on the matchings known, without the pull."""
+    point = np.array([1.0, *moved])
+    worst = [max((margin * loss - row @ point for row, loss in one.rows), default=0.0) for one in examples]
+    return float(np.mean(np.maximum(worst, 0.0)))
+
+
+def programme(examples: Sequence[Example], start: Floats, spans: Sequence[Span], margin: float) -> Floats:
+    """The linear programme over the matchings known: variables are p, the slack of each example, and |p − start|."""
+    k, n = len(start), len(examples)
+    ranges = np.array([span.high - span.low for span in spans])
+    above, right = [], []
+    for at, example in enumerate(examples):
+        for row, loss in example.rows:  # μΔ − (row₀ + row · (p − start)) ≤ ξ
+            line = np.zeros(2 * k + n)
+            line[:k], line[k + at] = -row[1:], -1.0
+            above.append(line)
+            right.append(row[0] - margin * loss - row[1:] @ start)
+    for at in range(k):
+        for sign in (1.0, -1.0):
+            line = np.zeros(2 * k + n)
+            line[at], line[k + n + at] = sign / ranges[at], -1.0
+            above.append(line)
+            right.append(sign * start[at] / ranges[at])
+    matches = float(np.mean([len(one.truth) for one in examples]))
+    cost = np.concatenate([np.zeros(k), np.full(n, 1.0 / n), np.full(k, PULL * margin * matches)])
+    bounds = [(span.low, span.high) for span in spans] + [(0.0, None)] * (n + k)
+    found = linprog(cost, np.array(above), np.array(right), bounds=bounds, method="highs")
+    if not found.success:
+        raise ValueError(f"The linear programme of the fit has no answer ({found.message}).")
+    low, high = np.array([(span.low, span.high) for span in spans]).T
+    values: Floats = np.clip(found.x[:k], low, high)
+    return values

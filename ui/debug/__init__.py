@@ -1,0 +1,180 @@
+"""The Debug page: why is this match wrong? One tab per tool, all about one case.
+
+A case (`features.explain.Case`: recipe, pair, problem, answer; the truth and the metrics follow from them) comes from
+Match's finished run (`offer`), from a Compare entrant through Match, or from an Experiments row, which is run again
+(`run_again`). A tab is a module here with a function `show(case, focus)`, listed in `TABS`; `focus` is the match that
+is being looked at, or None. It is called only while its tab is chosen. Long work goes through `ui.debug.working`:
+the tab draws `working.button(case, question, label, work)` and shows `working.answer(case, question)`; the frame shows
+progress and Stop.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from adgm.terms import Match
+from features.explain import Case, case_of
+from features.matching import Matching
+from features.recipe import OWN, Recipe
+from ui import url_state
+from ui.debug import confidence, ledger, way_back, working
+from ui.jobs.task import Report
+from ui.live import literal
+from ui.outcome import VERDICT_ICONS
+from ui.state import AGAIN, CASE, FOCUS, TOOL, begin
+
+SECONDS = 60.0  # for a run that is made again
+AGAIN_QUESTION = ("run again",)
+WHOLE = "the whole matching"
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A tool: the function that draws it, and what its tab is called."""
+
+    label: str
+    icon: str
+    show: Callable[[Case, Match | None], None]
+
+
+TABS = (
+    Tab("Ledger", ":material/balance:", ledger.show),
+    Tab("Way back", ":material/undo:", way_back.show),
+    Tab("Confidence", ":material/verified_user:", confidence.show),
+)
+
+
+# ---- doors -------------------------------------------------------------------------------------------------------
+
+
+def offer(found: Matching, picked: Callable[[], Match | None]) -> None:
+    """A button that opens this page with a finished run, and with the match that is isolated when it is pressed."""
+    if st.button(
+        "Debug this run",
+        key="debug",
+        icon=":material/bug_report:",
+        help="Which terms speak for a wrong match, how sure is each match, what would have to change",
+    ):
+        enter(Case.of(found), picked())
+
+
+def enter(case: Case, focus: Match | None = None) -> None:
+    """Turn to this page with a case."""
+    CASE.set(case)
+    FOCUS.set(focus) if focus is not None else FOCUS.pop()
+    AGAIN.pop()
+    st.switch_page(st.Page(show, url_path="debug"))
+
+
+def run_again(recipe: Recipe) -> None:
+    """Turn to this page with a run that has to be made first."""
+    AGAIN.set(recipe)
+    CASE.pop()
+    FOCUS.pop()
+    st.switch_page(st.Page(show, url_path="debug"))
+
+
+# ---- the page ----------------------------------------------------------------------------------------------------
+
+
+def show() -> None:
+    head, work, tool = (st.container(key=f"debug-{name}", gap="small") for name in ("head", "progress", "tool"))
+    case = the_case()
+    focus = None
+    with head:
+        if case is None:
+            empty_state()
+        else:
+            focus = heading(case)
+    with work:
+        working.show()
+    with tool:
+        if case is not None:
+            chosen().show(case, focus)
+
+
+def the_case() -> Case | None:
+    """The case that is open; one that is run again becomes it as soon as it is there."""
+    recipe = AGAIN.get()
+    if recipe is None:
+        return CASE.get()
+    question = (*AGAIN_QUESTION, recipe)
+    found = working.answer(None, question)
+    if found is None:
+
+        def work(report: Report) -> Case:
+            report(0.0, recipe.title)
+            return case_of(recipe, time_limit=SECONDS)
+
+        working.start(None, question, "Running it again", work)
+    elif found.status == "finished":
+        CASE.set(found.value)
+        AGAIN.pop()
+        return CASE.get()
+    return None
+
+
+def empty_state() -> None:
+    st.subheader("Why is this match wrong?", anchor=False)
+    if AGAIN.get() is not None:
+        return
+    st.info(
+        "Start a run on the Match page, click a wrong line and press **Debug this run**. Rows of Compare open on "
+        "Match, those of Experiments have a button of their own.",
+        icon=":material/bug_report:",
+    )
+    recipe = url_state.current()
+    if recipe.dataset != OWN and st.button("Run what is chosen now", icon=":material/play_arrow:", key="debug chosen"):
+        AGAIN.set(recipe)
+        st.rerun()
+
+
+def heading(case: Case) -> Match | None:
+    """What is looked at, its verdict, the tabs and the match in focus."""
+    metrics = case.metrics
+    st.caption(f"{literal(case.pair.name)} · {literal(case.recipe.title)}")
+    if metrics.verdict is not None:
+        st.markdown(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explanation}")
+    else:
+        st.markdown(metrics.explanation)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="debug-choice"):
+        labels = [tab.label for tab in TABS]
+        begin(TOOL, labels[0])
+        st.segmented_control(
+            "Tool",
+            labels,
+            key=TOOL,
+            required=True,
+            format_func=lambda label: f"{TABS[labels.index(label)].icon} {label}",
+            label_visibility="collapsed",
+        )
+        return choose_focus(case)
+
+
+def chosen() -> Tab:
+    return next((tab for tab in TABS if tab.label == st.session_state.get(TOOL)), TABS[0])
+
+
+def choose_focus(case: Case) -> Match | None:
+    """One match, the wrong ones first, or all of them together."""
+    right = [(i, j) for i, j in case.pairs.tolist() if (i, j) not in case.wrong]
+    offered: list[Match | str] = [WHOLE, *case.wrong, *right]
+    before, key = FOCUS.get(), f"focus {id(case)}"
+    begin(key, before if before in offered else [*case.wrong, WHOLE][0])
+
+    def told(match: Match | str) -> str:
+        if isinstance(match, str):
+            return match
+        i, j = match
+        if match not in case.wrong:
+            return f"{i} → {j}" + (", right" if case.pair.judged else "")
+        partner = case.partner(i)
+        return f"{i} → {j}, wrong" + ("" if partner is None else f": should be {partner}")
+
+    found = st.selectbox("Match", offered, key=key, format_func=told, width=280, label_visibility="collapsed")
+    if isinstance(found, str):
+        FOCUS.pop()
+        return None
+    FOCUS.set(found)
+    return found

@@ -1,0 +1,107 @@
+"""Long work of any kind in a worker thread: how far it is, what it has so far, and Stop.
+
+The work is a function of `report(share, text, value)`: it says how far it is and hands over what there is already, so
+that somebody who stops it keeps that. It ends at its next report, or while tables are built, once nobody wants it any
+more. It waits for a place among the solver runs of the server (`ui.jobs.job.POOL`) like one of them.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any, Literal, cast
+
+from adgm.deadline import TimeUp, check_time, deadline
+from ui.jobs.job import PATIENCE, POOL, JobPool
+
+Status = Literal["waiting", "running", "finished", "stopped", "abandoned", "failed"]
+Report = Callable[..., None]  # (share from 0 to 1, text, the value so far if there is one)
+Work = Callable[[Report], Any]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """How far a task is; `value` is what it has so far, and at the end its result."""
+
+    status: Status
+    share: float = 0.0
+    text: str = ""
+    value: Any = None
+    error: str = ""
+
+    @property
+    def active(self) -> bool:
+        return self.status in ("waiting", "running")
+
+
+class Task:
+    """One piece of long work. All methods may be called from any thread."""
+
+    def __init__(self, work: Work, *, patience: float = PATIENCE, pool: JobPool = POOL) -> None:
+        self._work, self.patience, self._pool = work, patience, pool
+        self._lock = threading.Lock()
+        self._progress = Progress("waiting")
+        self._stopping, self._touched = False, monotonic()
+        self._thread = threading.Thread(target=self._live, name="task", daemon=True)
+
+    def start(self) -> "Task":
+        """Queue for a place and work; refused in a sentence when too many wait already."""
+        self._pool.admit(cast(Any, self))
+        self._thread.start()
+        return self
+
+    def touch(self) -> None:
+        """Somebody is watching: the task stays alive."""
+        self._touched = monotonic()
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def progress(self) -> Progress:
+        with self._lock:
+            return self._progress
+
+    def wait(self, timeout: float | None = None) -> Progress:
+        """Block until it is over: for tests."""
+        self._thread.join(timeout)
+        return self.progress()
+
+    def _over(self) -> bool:
+        return self._stopping or monotonic() - self._touched > self.patience
+
+    def _set(self, **changes: Any) -> None:
+        with self._lock:
+            self._progress = replace(self._progress, **changes)
+
+    def _report(self, share: float, text: str = "", value: Any = None) -> None:
+        changes = {"share": min(max(share, 0.0), 1.0), "text": text}
+        self._set(**(changes if value is None else {**changes, "value": value}))
+        check_time()
+
+    def _live(self) -> None:
+        me = cast(Any, self)
+        try:
+            if self._pool.enter(me, lambda: None, self._over):
+                self._set(status="running")
+                with deadline(self._over):
+                    value = self._work(self._report)
+                self._set(status="finished", share=1.0, value=value)
+            else:
+                self._end()
+        except TimeUp:
+            self._end()
+        except ValueError as problem:
+            self._set(status="failed", error=str(problem))
+        except MemoryError:
+            self._set(status="failed", error="There is not enough memory for this.")
+        except Exception as fault:  # a page must show a sentence whatever happens in here
+            log.exception("a task failed")
+            self._set(status="failed", error=f"It stopped unexpectedly ({type(fault).__name__}: {fault}).")
+        finally:
+            self._pool.leave(me)
+
+    def _end(self) -> None:
+        self._set(status="stopped" if self._stopping else "abandoned")
