@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from adgm import Dense, Formula, Problem, Sparse
+from adgm.ledger import named
+from features.explain.case import TERMS
 from features.explain.sweeps import is_right
-from features.explain.trials import Bench, Trial, as_trial, parameters, value_of, varied
+from features.explain.trials import Bench, Trial, parameters, trial_of, value_of, varied
+from features.matching import Matching
 from features.metrics import score
 from features.models import MODELS
 from features.models.base import Potential
@@ -24,15 +27,7 @@ from features.pairs import Pair
 from features.recipe import Recipe
 from features.tables import Table
 
-ORDERS = {1: "points", 2: "edges", 3: "triangles", 4: "quadruples"}
 FACTORS = (0.5, 2.0)
-
-
-def potential_names(problem: Problem) -> list[str]:
-    """What the potentials of a problem are about; numbered where several are about the same."""
-    orders = [potential.order(problem.shape) for potential in problem.potentials]
-    names = [ORDERS.get(order, f"order {order}") for order in orders]
-    return [f"{name} {names[: at + 1].count(name)}" if names.count(name) > 1 else name for at, name in enumerate(names)]
 
 
 def _times(cost: Callable[..., Any], factor: float, a: Any, b: Any) -> Any:
@@ -107,7 +102,7 @@ def variations(recipe: Recipe, problem: Problem) -> list[Variation]:
     """
     found = [Variation("as it is", recipe)]
     if len(problem.potentials) > 1:
-        for at, name in enumerate(potential_names(problem)):
+        for at, name in enumerate(named(problem, TERMS)):
             found.append(Variation(f"without {name}", recipe, partial(without, at)))
             for factor, word in zip(FACTORS, ("½", "2"), strict=True):
                 found.append(Variation(f"{name} × {word}", recipe, partial(weighted, at, factor)))
@@ -150,7 +145,7 @@ def _run(bench: Bench, variation: Variation, recipe: Recipe) -> Trial:
     if variation.change is None:
         return bench.run(changed)
     problem = variation.change(bench.problem(changed))
-    return as_trial(changed, bench.pair(changed), problem, changed.run(problem))
+    return trial_of(Matching(changed, bench.pair(changed), problem, changed.run(problem)))
 
 
 def table(effects: Sequence[Effect]) -> Table:
