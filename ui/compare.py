@@ -16,7 +16,7 @@ from features.pairs import Pair
 from features.plots import figures
 from features.plots.theme import KINDS
 from features.recipe import PAIR_FILE
-from ui import canvas, examples, exports, live, match, url_state, warmup, widgets
+from ui import canvas, examples, exports, live, match, run_book, url_state, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.match import empty_state
@@ -75,6 +75,7 @@ def show() -> None:
     with result:
         if compared is not None and progress is not None:
             if progress.entrants:
+                run_book.note_entrants(compared.chosen.pair, progress.entrants)
                 table(compared, progress)
                 pictures(progress)
                 charts(compared, progress)

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from features.recipe import OWN
-from ui import canvas, debug, examples, exports, live, optimality, outcome, toolbar, url_state, warmup
+from ui import canvas, debug, examples, exports, live, optimality, outcome, run_book, toolbar, url_state, warmup
 from ui.jobs.job import Job
 from ui.learn import teach
 from ui.page_run import Run
@@ -33,6 +33,8 @@ def show() -> None:
         teach.box()
         live.show(chosen, shown, active=active, editing=editing)
     over = shown if shown is not None and not active and shown.job.snapshot().best is not None else None
+    if over is not None:
+        run_book.note_run(over)
     with result:
         figures, question, more = (st.container(key=name) for name in ("figures", "question", "more"))
         with question:
