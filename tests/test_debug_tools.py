@@ -168,4 +168,6 @@ def test_the_charts_have_a_mark_for_every_cell_and_a_click_finds_it(case):
     rows = [{"model": "A", "score": 1.0, "verdict": None}, {"model": "B", "score": 2.0, "verdict": "both agree"}]
     parallel = charts.parallel_chart(rows, ["model", "score"])
     assert [axis["type"] for axis in parallel["parallelAxis"]] == ["category", "value"]
+    wide = [{"score": value, "verdict": None} for value in (1.0, 1e4)]
+    assert charts.parallel_chart(wide, ["score"])["parallelAxis"][0]["type"] == "log"
     assert [series["data"] for series in parallel["series"]] == [[["A", 1.0]], [["B", 2.0]]]

@@ -210,5 +210,6 @@ def test_the_examples_of_the_modules_run(tmp_path, monkeypatch):
         source = source.replace("pairs_like(recipe, 40)", "pairs_like(recipe, 4)").replace("15", "2")
         source = source.replace('"random", {}', '"random", {"inliers": 6}')
         source = source.replace('{"sigma_l": 0.2, "sigma_a": 0.5, "weight": 0.0}', '{"weight": 90.0}')
+        source = source.replace("test=pairs[2:])", "test=pairs[2:], evaluations=3)")
         exec(source, {**names, **vars(module)})
     assert (tmp_path / "report.html").stat().st_size > 10_000

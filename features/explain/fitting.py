@@ -24,8 +24,8 @@ from features.pairs import Pair
 from features.recipe import OWN, Recipe
 from features.tables import Table
 
-FIRST, LAST = 0.25, 0.02  # of a parameter's range: the search's first step and its last
-EVALUATIONS = 80  # that the search may use
+SCAN, LAST = 6, 0.02  # parts of a parameter's range that a search begins with, and the share of it that it ends with
+EVALUATIONS = 80  # settings that a fit may try
 ROUNDS = 3  # of the two taking turns
 DIGITS = 4  # of a fitted value: what is finer does not matter, and people must read it
 
@@ -269,27 +269,29 @@ class Fitting:
             yield self._note(f"max-margin, {found.matchings} matchings", trying, error, kept)
 
     def _search(self, names: Sequence[str], now: float) -> Iterator[Step]:
-        """Along one parameter after another, by a step that is halved when nothing improves."""
+        """One parameter after another: first over its whole range, then by a step that is halved when nothing improves.
+
+        The best of what is tried along a parameter is kept, if it makes fewer errors than before.
+        """
         spans = {name: Span.of(parameter(self.start, name), self.best[name]) for name in names}
-        size, budget = FIRST, self.used + self.evaluations // ROUNDS
-        while names and now > 0 and size >= LAST and self.used < budget:
+        size, first = 1 / SCAN, True
+        while names and now > 0 and size >= LAST and self.used < self.evaluations:
             better = False
             for name in names:
                 here = min(max(spans[name].place(float(self.best[name])), 0.0), 1.0)
-                for side in (1, -1):
-                    value = self._fine(name, float(spans[name].at(here + side * size)))
-                    if value == self.best[name] or now == 0:
+                shares = [k / SCAN for k in range(SCAN + 1)] if first else [here + size, here - size]
+                values = dict.fromkeys(self._fine(name, float(spans[name].at(share))) for share in shares)
+                for value in values:
+                    if value == self.best[name] or now == 0 or self.used >= self.evaluations:
                         continue
                     trying = self.best | {name: value}
                     result = self.measured(self.train, trying, now * len(self.train))
-                    kept = result is not None and result.error < now - 1e-12
                     error = result.error if result is not None else np.inf
+                    kept = error < now - 1e-12
                     if kept:
                         self.best, now, better = trying, error, True
-                    yield self._note(f"search, step {size:g}", trying, error, kept)
-                    if kept:
-                        break
-            size = size if better else size / 2
+                    yield self._note("scan" if first else f"search, step {size:.2g}", trying, error, kept)
+            first, size = False, size if better and not first else size / 2
 
     def _fine(self, name: str, value: float) -> Any:
         declared = parameter(self.start, name)

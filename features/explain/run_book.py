@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import METHODS
-from features.explain.trials import Trial, trial_of
+from features.explain.trials import Trial, parameters, trial_of, value_of
 from features.matching import Matching
 from features.metrics import WORD
 from features.models import MODELS
@@ -58,6 +58,12 @@ class Entry:
         recipe = self.trial.recipe
         given = ((part.word, getattr(recipe, part.values)) for part in PARTS)
         return {f"{word}.{name}": value for word, values in given for name, value in values.items()}
+
+    def value(self, name: str) -> Any:
+        """A cell of the row; of a setting that was not named, its default, if the run has such a thing."""
+        if name in (row := self.row):
+            return row[name]
+        return value_of(self.trial.recipe, name) if name in parameters(self.trial.recipe) else None
 
     @property
     def row(self) -> dict[str, Any]:

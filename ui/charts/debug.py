@@ -18,6 +18,7 @@ VERDICTS = {
 }
 UNKNOWN = GREY, "emptyCircle"
 Row = Mapping[str, Any]
+WIDE = 100.0  # an axis of runs whose values differ by more than this factor is logarithmic
 
 
 def told(value: Value) -> str:
@@ -117,7 +118,9 @@ def parallel_chart(rows: Sequence[Row], names: Sequence[str]) -> Spec:
         if words:
             axis |= {"type": "category", "data": list(dict.fromkeys(_word(value) for value in values))}
         else:
-            axis |= {"type": "value", "scale": True}
+            numbers = [value for value in values if value is not None]
+            wide = min(numbers, default=0) > 0 and max(numbers) / min(numbers) > WIDE
+            axis |= {"type": "log"} if wide else {"type": "value", "scale": True}
         axes.append(axis)
     series = []
     for at, verdict in enumerate(dict.fromkeys(row.get("verdict") or "truth unknown" for row in rows)):

@@ -73,7 +73,7 @@ def show(case: Case | None, focus: Match | None) -> None:
     names = axes(entries)
     if len(entries) > 1 and len(names) > 1:
         st.echarts_chart(
-            parallel_chart([entry.row for entry in entries], names),
+            parallel_chart([{name: entry.value(name) for name in (*names, "verdict")} for entry in entries], names),
             height=320,
             renderer="svg",
             key=f"book parallel {len(entries)}",
@@ -95,10 +95,9 @@ def line(entry: Entry) -> dict[str, Any]:
 
 def axes(entries: list[Entry]) -> list[str]:
     """What the runs differ in: the model, the method, their settings; then what came of them."""
-    rows = [entry.row for entry in entries]
     names = ["model", "method", *dict.fromkeys(name for entry in entries for name in entry.settings)]
-    differing = [name for name in names if len({row.get(name) for row in rows}) > 1]
-    numbers = [name for name in NUMBERS if any(row.get(name) is not None for row in rows)]
+    differing = [name for name in names if len({entry.value(name) for entry in entries}) > 1]
+    numbers = [name for name in NUMBERS if any(entry.value(name) is not None for entry in entries)]
     return [*differing[: MOST_AXES - len(numbers)], *numbers]
 
 

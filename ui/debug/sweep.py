@@ -48,13 +48,11 @@ def show(case: Case, focus: Match | None) -> None:
     question = ("sweep", axes)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-ask"):
         working.button(case, question, f"Run {size} settings", partial(swept, case, axes))
-        if (
-            focus is not None
-            and case.pair.judged
-            and first is not None
-            and not first.name.startswith(("data.", "points."))
-        ):
+        changeable = first is not None and not first.name.startswith(("data.", "points."))
+        if first is not None and changeable and focus is not None and case.pair.judged:
             ask_change(case, focus, first)
+        elif changeable and case.wrong:
+            st.caption("Choose a wrong match above to ask for the smallest change that makes it right.")
     if first is not None:
         show_change(case, focus, first)
     found = working.answer(case, question)
