@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from adgm import Dense, Formula, Problem, Sparse
+from adgm.deadline import check_time
 from adgm.ledger import named
 from features.explain.case import TERMS
 from features.explain.sweeps import is_right
@@ -118,10 +119,15 @@ def variations(recipe: Recipe, problem: Problem) -> list[Variation]:
 
 
 def ablation(
-    recipe: Recipe, *, left: int | None = None, sample: Sequence[Recipe] = (), pair: Pair | None = None
+    recipe: Recipe,
+    *,
+    left: int | None = None,
+    sample: Sequence[Recipe] = (),
+    pair: Pair | None = None,
+    time_limit: float | None = None,
 ) -> Iterator[Effect]:
     """Every variation, as it is finished. `left`: the point whose match is asked about; `sample`: the same run on other
-    pairs (`trials.pairs_like`); `pair`: the recipe's, where that is one's own."""
+    pairs (`trials.pairs_like`); `pair`: the recipe's, where that is one's own; `time_limit`: seconds for each run."""
     bench = Bench(pair)
     seen = bench.pair(recipe)
     if left is not None and not 0 <= left < seen.shape[0]:
@@ -129,7 +135,7 @@ def ablation(
     others = [one for one in sample if _place(one) != _place(recipe)]
     usual: set[tuple[int, ...]] | None = None
     for variation in variations(recipe, bench.problem(recipe)):
-        trials = tuple(_run(bench, variation, one) for one in (recipe, *others))
+        trials = tuple(_run(bench, variation, one, time_limit) for one in (recipe, *others))
         mine = {tuple(match) for match in trials[0].pairs.tolist()}
         usual = mine if usual is None else usual
         right = is_right(trials[0], seen, left) if left is not None and seen.judged else None
@@ -140,12 +146,13 @@ def _place(recipe: Recipe) -> Any:
     return recipe.dataset, tuple(sorted(recipe.dataset_params.items()))
 
 
-def _run(bench: Bench, variation: Variation, recipe: Recipe) -> Trial:
+def _run(bench: Bench, variation: Variation, recipe: Recipe, time_limit: float | None) -> Trial:
     changed = replace(recipe, model_params=variation.recipe.model_params)
     if variation.change is None:
-        return bench.run(changed)
+        return bench.run(changed, time_limit=time_limit)
+    check_time()
     problem = variation.change(bench.problem(changed))
-    return trial_of(Matching(changed, bench.pair(changed), problem, changed.run(problem)))
+    return trial_of(Matching(changed, bench.pair(changed), problem, changed.run(problem, time_limit=time_limit)))
 
 
 def table(effects: Sequence[Effect]) -> Table:

@@ -15,13 +15,14 @@ from ui.jobs.task import Report
 from ui.state import begin
 
 SAMPLE = "ablation sample"
+LIMIT = 20.0  # seconds for each run
 MARKS = {True: "✓ right", False: "× wrong", None: ""}
 
 
 def show(case: Case, focus: Match | None) -> None:
     own = case.recipe.dataset == OWN
     with st.container(horizontal=True, vertical_alignment="bottom", key="ablation-asked"):
-        begin(SAMPLE, 0 if own else 5)
+        begin(SAMPLE, 0 if own else 3)
         count = int(
             st.number_input(
                 "Other pairs of the data set",
@@ -74,7 +75,7 @@ def ablated(case: Case, left: int | None, count: int, report: Report) -> list[Ef
     sample = pairs_like(case.recipe, count) if count else []
     effects: list[Effect] = []
     report(0.0, f"0 of {total} changes")
-    for effect in ablation(case.recipe, left=left, sample=sample, pair=case.pair):
+    for effect in ablation(case.recipe, left=left, sample=sample, pair=case.pair, time_limit=LIMIT):
         effects.append(effect)
         report(len(effects) / total, f"{len(effects)} of {total} changes", list(effects))
     return effects

@@ -17,6 +17,7 @@ from ui.jobs.task import Report
 from ui.state import begin
 
 COUNT = "failures count"
+LIMIT = 20.0  # seconds for each run
 MOST_POINTS = 200
 
 
@@ -57,7 +58,7 @@ def searched(case: Case, count: int, report: Report) -> list[Shown]:
     recipes = pairs_like(case.recipe, count)
     every: list[Shown] = []
     report(0.0, f"0 of {len(recipes)} pairs")
-    for failure in failures(recipes):
+    for failure in failures(recipes, time_limit=LIMIT):
         every.append(Shown(failure, opening.drawn(case, failure.trial)[1]))
         report(len(every) / len(recipes), f"{len(every)} of {len(recipes)} pairs", list(every))
     return every
