@@ -185,6 +185,7 @@ class Fitting:
         self.best = {name: value_of(recipe, name) for name in self.names}
         self.linear: list[str] = []
         self.steps: list[Step] = []
+        self.known: dict[tuple[Any, ...], float] = {}  # training errors; infinite where measuring was given up
         self.used = 0
         self.found: Fit | None = None
 
@@ -208,6 +209,15 @@ class Fitting:
             if total > limit + 1e-9:
                 return None
         return Measured(tuple(trials))
+
+    def training(self, values: dict[str, Any], now: float) -> float | None:
+        """The training error of a setting, infinite if it is beyond `now`; None if it was tried before and is no better."""
+        key = tuple(values[name] for name in self.names)
+        if self.known.get(key, -1.0) >= now:
+            return None
+        result = self.measured(self.train, values, now * len(self.train))
+        self.known[key] = np.inf if result is None else result.error
+        return self.known[key]
 
     # ---- the fit -------------------------------------------------------------------------------------------------
 
@@ -259,11 +269,10 @@ class Fitting:
         recipes = [self.with_values(one, self.best) for one in self.train]
         for found in max_margin(recipes, self.linear, self.bench):
             trying = self.best | {name: self._fine(name, value) for name, value in found.values.items()}
-            if trying == self.best:
+            error = None if trying == self.best else self.training(trying, now)
+            if error is None:
                 continue
-            result = self.measured(self.train, trying, now * len(self.train))
-            kept = result is not None
-            error = result.error if result is not None else np.inf
+            kept = error <= now
             if kept:
                 self.best, now = trying, error
             yield self._note(f"max-margin, {found.matchings} matchings", trying, error, kept)
@@ -285,8 +294,9 @@ class Fitting:
                     if value == self.best[name] or now == 0 or self.used >= self.evaluations:
                         continue
                     trying = self.best | {name: value}
-                    result = self.measured(self.train, trying, now * len(self.train))
-                    error = result.error if result is not None else np.inf
+                    error = self.training(trying, now)
+                    if error is None:
+                        continue
                     kept = error < now - 1e-12
                     if kept:
                         self.best, now, better = trying, error, True

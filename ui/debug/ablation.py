@@ -16,6 +16,7 @@ from ui.state import begin
 
 SAMPLE = "ablation sample"
 LIMIT = 20.0  # seconds for each run
+COLUMNS = ("model", "match", "right", "other matches", "score", "verdict", "sample")
 MARKS = {True: "✓ right", False: "× wrong", None: ""}
 
 
@@ -49,6 +50,9 @@ def show(case: Case, focus: Match | None) -> None:
         key=f"ablation table {question}",
         on_select="rerun",
         selection_mode="single-row",
+        column_order=[
+            name for name in COLUMNS if (name != "match" or focus is not None) and (name != "sample" or count)
+        ],
         column_config={
             "match": st.column_config.TextColumn(help="The match in focus"),
             "right": st.column_config.NumberColumn(format="percent", help="Of this pair"),
