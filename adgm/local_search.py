@@ -1,6 +1,7 @@
 """Local search: change a matching a little, as long as that lowers the energy; any order, kind and constraint."""
 
 import threading
+from copy import copy
 from math import factorial
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,7 @@ MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 NOTHING: LongArray = np.empty(0, np.int64)
 TABU_PERTURBED, TABU_RESTARTED, TABU_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
 GOLDEN = (5**0.5 - 1) / 2
+BARRED = 1e6  # what a variable costs that is not to be used, in units of the largest cost
 PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
 
 
@@ -48,6 +50,13 @@ def iterated_local_search(
     of the smaller graph: some stay near, some start anew. A tabu search follows it where there is one, as in `polish`.
     """
     return _surroundings(problem).iterated(assignment, perturbations, np.random.default_rng(seed))
+
+
+def improve_without(problem: Problem, assignment: Assignment, variable: int, steps: int = 1) -> Assignment:
+    """A matching near this one that does not use a variable, as good as `improve` and so many steps of tabu search per
+    node make it; nothing is built anew. It uses the variable only where nothing near can do without."""
+    barred = _surroundings(problem).without(variable)
+    return barred.polish(assignment, steps)[0]
 
 
 def has_tabu_search(problem: Problem) -> bool:
@@ -112,18 +121,27 @@ class Surroundings:
             sum(float(columns.table.data.min()) for columns in self.columns) if self.has_tabu_search else -np.inf,
         )
 
+    def without(self, variable: int) -> "Surroundings":
+        """The same tables where a variable costs more than anything else can save."""
+        other = copy(self)
+        linear = self.neighbourhood.linear.copy()
+        linear[variable] += BARRED * self.runtime.scale
+        other.neighbourhood = self.neighbourhood._replace(linear=linear)
+        other.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0
+        return other
+
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
         return on, self.descend(on, self.pairs(on), self.edges(on), most_changes)
 
-    def polish(self, assignment: Assignment) -> tuple[Assignment, float]:
+    def polish(self, assignment: Assignment, steps: int = TABU_POLISHED) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
         question, end, gained = self.polished
         if np.array_equal(question, on):  # a run often rounds to the same matching twice in a row
             return end.copy(), gained
         question, pairs, edges = on.copy(), self.pairs(on), self.edges(on)
         gained = self.descend(on, pairs, edges)
-        further = self.tabu_search(on, pairs, TABU_POLISHED)
+        further = self.tabu_search(on, pairs, steps)
         if further < -self.tolerance:
             further += self.descend(on, self.pairs(on), self.edges(on))
         self.polished = question, on.copy(), gained + further

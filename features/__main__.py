@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from features.cli import compare, convert, fit, listing, match, solve, sweep
+from features.cli import compare, convert, explain, fit, listing, match, solve, sweep
 from features.cli.base import PROGRAM, Parser, complain
 from features.datasets.download import MissingData
 
@@ -14,6 +14,7 @@ Match the points of two images with ADGM and its rivals.
 
   match       two images, or a pair of a data set: find the matching, draw it, write it down
   compare     the same pair by several methods: a table, a grid of pictures, all matchings
+  explain     why matches are wrong: the terms that speak for them, the way back, how sure each is
   sweep       one or two parameters over a range; or the smallest change that makes a match right
   fit         the parameters of a model from pairs with truth, judged on other pairs
   solve       a matching problem from a file, by any method, with a proof if there is one
@@ -36,7 +37,7 @@ help on one of them:  {PROGRAM} match --help
 def parser() -> argparse.ArgumentParser:
     found = Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, usage=f"{PROGRAM} COMMAND …")
     commands = found.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
-    for module in (match, compare, sweep, fit, solve, convert, listing):
+    for module in (match, compare, explain, sweep, fit, solve, convert, listing):
         module.add(commands)
     return found
 

@@ -1,5 +1,6 @@
 """Slow, obvious versions of what the solver does fast."""
 
+from collections.abc import Iterator
 from itertools import permutations, product
 
 import numpy as np
@@ -71,20 +72,21 @@ def allowed(problem: Problem, matrix: np.ndarray) -> bool:
     )
 
 
-def brute_force(problem: Problem) -> tuple[float, np.ndarray]:
-    """The least energy over all 0/1 matrices that obey the constraints, and where it is reached."""
+def matchings(problem: Problem) -> Iterator[tuple[float, np.ndarray]]:
+    """Every 0/1 matrix that obeys the constraints, with its energy."""
     full = tensors(problem)
-    best, where = np.inf, np.zeros(problem.shape, bool)
     n1, n2 = problem.shape
     one_row = [np.zeros(n2, int), *np.eye(n2, dtype=int)] if problem.rows != ANY else list(product((0, 1), repeat=n2))
     for rows in product(one_row, repeat=n1):
         matrix = np.array(rows)
         if allowed(problem, matrix):
             chosen = np.flatnonzero(matrix)
-            value = sum(float(t[np.ix_(*[chosen] * t.ndim)].sum()) for t in full.values())
-            if value < best:
-                best, where = value, matrix.astype(bool)
-    return best, where
+            yield sum(float(t[np.ix_(*[chosen] * t.ndim)].sum()) for t in full.values()), matrix.astype(bool)
+
+
+def brute_force(problem: Problem) -> tuple[float, np.ndarray]:
+    """The least energy over all 0/1 matrices that obey the constraints, and where it is reached."""
+    return min(matchings(problem), key=lambda found: found[0])
 
 
 def project_line(point: np.ndarray, constraint: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from features.explain import case_of
 from features.explain.fitting import Fit
 from features.explain.sweeps import Axis, sweep
 from features.recipe import OWN, Recipe
-from ui.charts import debug as charts
+from ui.charts import tools as charts
 from ui.debug import failures
 from ui.jobs.task import Task
 from ui.run_book import Book

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import Problem
-from adgm.exchanges import exchange_of
+from adgm.exchanges import Path, Way, exchange_of, path
 from adgm.ledger import WORDS, Ledger, ledger, named
+from adgm.margins import Margin, margins
 from adgm.rounding import Assignment
 from adgm.terms import Match
 from features.matching import Matching, match
@@ -87,10 +88,21 @@ class Case:
 
     def ledger(self, match: Match | None = None) -> Ledger:
         """The answer's terms against the truth's; with a match only what the exchange that it belongs to changes."""
+        return ledger(self.problem, self.answer, self.other(match), self.names)
+
+    def other(self, match: Match | None = None) -> Assignment:
+        """What the answer is compared with: the truth; with a match, the answer after the exchange it belongs to."""
         if self.truth is None:
             raise ValueError(f"The truth of {self.pair.name} is unknown: there is nothing to compare its matches with.")
-        other = self.truth if match is None else exchange_of(self.problem, self.answer, self.truth, match)
-        return ledger(self.problem, self.answer, other, self.names)
+        return self.truth if match is None else exchange_of(self.problem, self.answer, self.truth, match)
+
+    def way_back(self, way: Way = "cheapest first") -> Path:
+        """The exchanges that lead from the answer to the truth."""
+        return path(self.problem, self.answer, self.other(), way)
+
+    def margins(self, **options: Any) -> tuple[Margin, ...]:
+        """How much dearer it is to do without each match; see `adgm.margins`."""
+        return margins(self.problem, self.answer, **options)
 
 
 def case_of(recipe: Recipe, **options: Any) -> Case:

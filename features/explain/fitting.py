@@ -211,7 +211,7 @@ class Fitting:
         return Measured(tuple(trials))
 
     def training(self, values: dict[str, Any], now: float) -> float | None:
-        """The training error of a setting, infinite if it is beyond `now`; None if it was tried before and is no better."""
+        """The training error of a setting, infinite beyond `now`; None if it was tried before and is no better."""
         key = tuple(values[name] for name in self.names)
         if self.known.get(key, -1.0) >= now:
             return None

@@ -18,7 +18,7 @@ from features.explain import Case, case_of
 from features.matching import Matching
 from features.recipe import OWN, Recipe
 from ui import url_state
-from ui.debug import ablation, failures, fit, ledger, runs, sweep, working
+from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
 from ui.jobs.task import Report
 from ui.live import literal
 from ui.outcome import VERDICT_ICONS
@@ -26,6 +26,7 @@ from ui.state import AGAIN, CASE, FOCUS, TOOL, begin
 
 SECONDS = 60.0  # for a run that is made again
 AGAIN_QUESTION = ("run again",)
+WHOLE = "the whole matching"
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Tab:
 
 TABS = (
     Tab("Ledger", ":material/balance:", ledger.show),
+    Tab("Way back", ":material/undo:", way_back.show),
+    Tab("Confidence", ":material/verified_user:", confidence.show),
     Tab("Sweep", ":material/tune:", sweep.show),
     Tab("Ablation", ":material/content_cut:", ablation.show),
     Tab("Failures", ":material/running_with_errors:", failures.show),
@@ -81,7 +84,7 @@ def run_again(recipe: Recipe) -> None:
 
 
 def show() -> None:
-    head, work, tool = (st.container(key=f"debug-{name}") for name in ("head", "progress", "tool"))
+    head, work, tool = (st.container(key=f"debug-{name}", gap="small") for name in ("head", "progress", "tool"))
     case = the_case()
     focus = None
     with head:
@@ -163,20 +166,22 @@ def chosen() -> Tab:
 def choose_focus(case: Case) -> Match | None:
     """One match, the wrong ones first, or all of them together."""
     right = [(i, j) for i, j in case.pairs.tolist() if (i, j) not in case.wrong]
-    matches: list[Match | None] = [None, *case.wrong, *right]
-    before = FOCUS.get()
-    key = f"focus {id(case)}"
-    begin(key, before if before in matches else (case.wrong or [None])[0])
+    offered: list[Match | str] = [WHOLE, *case.wrong, *right]
+    before, key = FOCUS.get(), f"focus {id(case)}"
+    begin(key, before if before in offered else [*case.wrong, WHOLE][0])
 
-    def told(match: Match | None) -> str:
-        if match is None:
-            return "the whole matching"
+    def told(match: Match | str) -> str:
+        if isinstance(match, str):
+            return match
         i, j = match
         if match not in case.wrong:
             return f"{i} → {j}" + (", right" if case.pair.judged else "")
         partner = case.partner(i)
-        return f"{i} → {j}, wrong" + ("" if partner is None else f": {i} → {partner}")
+        return f"{i} → {j}, wrong" + ("" if partner is None else f": should be {partner}")
 
-    found = st.selectbox("Match", matches, key=key, format_func=told, width=280, label_visibility="collapsed")
-    FOCUS.set(found) if found is not None else FOCUS.pop()
+    found = st.selectbox("Match", offered, key=key, format_func=told, width=280, label_visibility="collapsed")
+    if isinstance(found, str):
+        FOCUS.pop()
+        return None
+    FOCUS.set(found)
     return found

@@ -12,7 +12,7 @@ from features.explain import Case
 from features.explain.fitting import Fit, Fitting, Step, fittable, split
 from features.explain.trials import pairs_like
 from features.recipe import OWN, Recipe
-from ui.charts.debug import fit_chart
+from ui.charts.tools import fit_chart
 from ui.debug import opening, working
 from ui.jobs.task import Report
 from ui.state import begin

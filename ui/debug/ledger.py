@@ -1,42 +1,55 @@
-"""The ledger: every term that speaks for a wrong match or for the truth, and what they add up to."""
+"""The ledger: every term that speaks for a wrong match or for the truth, what they add up to, and who is to blame."""
+
+from functools import partial
 
 import streamlit as st
 
-from adgm.exchanges import exchange_of
 from adgm.ledger import Ledger, Line, ledger
 from adgm.terms import Match, Term
 from features.explain import Case
+from features.explain.records import ledger_records
+from features.explain.retry import ATTEMPTS, Retry
 from features.metrics import number
-from ui.debug import picture
+from features.tables import csv_text
+from ui.debug import picture, table, working
+from ui.jobs.task import Report
+from ui.state import CASE, FOCUS
 
 MOST_LINES = 400
+SECONDS = 60.0  # for another run
+HEADER = ("term", "answer", "truth", "speaks for the answer")
 
 
 def show(case: Case, focus: Match | None) -> None:
     if case.truth is None:
-        st.info("The truth of this pair is unknown, so its matches have nothing to be compared with: see Confidence.")
+        st.info(
+            "The truth of this pair is unknown, so there is nothing to compare its matches with. How sure they are "
+            "can be told without: see Confidence.",
+            icon=":material/help:",
+        )
         return
-    other = case.truth if focus is None else exchange_of(case.problem, case.answer, case.truth, focus)
+    other = case.other(focus)
     here, there = picture.differing(case, other)
-    book = ledger(case.problem, case.answer, other, case.names)
     if not here and not there:
         what = "This match is" if focus is not None else "All matches are"
         st.success(f"{what} as in the truth: no term differs.", icon=":material/check_circle:")
         return
-    board, table = st.columns([11, 10], gap="small")
-    with table:
-        st.markdown(sentence(case, book, focus, here, there))
-        line = choose_line(book)
-    with board:
-        if line is None:
-            picture.show(case, here, there)
-        else:
-            mine, theirs = (() if term is None else term.matches for term in (line.here, line.there))
-            left, right = (a + b for a, b in zip(picture.sides(mine), picture.sides(theirs), strict=True))
-            picture.show(case, mine, theirs, edges=(left, right))
+    book = ledger(case.problem, case.answer, other, case.names)
+    st.markdown(sentence(case, book, focus, here))
+    with st.container(key="debug-board"):
+        st.fragment(board)(case, book, here, there)
+    retries(case)
+    st.download_button(
+        "Ledger (CSV)",
+        lambda: csv_text(ledger_records(book)),
+        "ledger.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
-def sentence(case: Case, book: Ledger, focus: Match | None, here: list[Match], there: list[Match]) -> str:
+def sentence(case: Case, book: Ledger, focus: Match | None, here: list[Match]) -> str:
     """Who is preferred, by how much, and which potentials are to blame."""
     if focus is None:
         what = f"{len(here)} matches differ from the truth."
@@ -48,52 +61,48 @@ def sentence(case: Case, book: Ledger, focus: Match | None, here: list[Match], t
             what += f" It can only change together with {len(here) - 1} more: they have each other's partners."
     winner = "the answer" if book.total > 0 else "the truth"
     parts = ", ".join(f"{part.name} {part.share:+.0%}" for part in book.parts if part.share is not None)
-    sums = (
-        f"The model prefers **{winner}** by {number(abs(book.total))}: {parts}."
-        if book.total
-        else "Both cost the same."
-    )
-    exact = (
-        f"The {len(book.lines)} terms below sum to the difference of the two energies, to the last digit: "
-        f"`{book.total!r}`."
-        if book.exact
-        else "The terms below are not the whole difference."
-    )
-    return f"{what}  \n{sums}  \n:small[{exact}]"
+    sums = "Both cost the same."
+    if book.total:
+        sums = f"The model prefers **{winner}** by {number(abs(book.total))}: {parts}."
+    exact = "are not the whole difference"
+    if book.exact:
+        exact = f"sum to the difference of the two energies, to the last digit: `{book.total!r}`"
+    return f"{what} {sums}  \n:small[The {len(book.lines)} terms below {exact}.]"
+
+
+def board(case: Case, book: Ledger, here: list[Match], there: list[Match]) -> None:
+    """The picture and the table; the line that is pointed at lights up."""
+    left, right = st.columns([11, 10], gap="small")
+    with right:
+        line = choose_line(book)
+    with left:
+        if line is None:
+            picture.show(case, here, there)
+            return
+        mine, theirs = (() if term is None else term.matches for term in (line.here, line.there))
+        edges = [a + b for a, b in zip(picture.sides(mine), picture.sides(theirs), strict=True)]
+        picture.show(case, mine, theirs, edges=(edges[0], edges[1]))
 
 
 def choose_line(book: Ledger) -> Line | None:
-    """The table of terms; the selected one lights up on the picture."""
     lines = book.lines[:MOST_LINES]
+    largest = max((abs(line.favour) for line in lines), default=1.0) or 1.0
     rows = [
-        {
-            "term": f"{singular(book.names[line.potential])} {'–'.join(map(str, line.left))}",
-            "answer": told(line.here),
-            "truth": told(line.there),
-            "speaks for the answer": line.favour,
-        }
+        table.Row(
+            (
+                f"{singular(book.names[line.potential])} {'–'.join(map(str, line.left))}",
+                told(line.here),
+                told(line.there),
+                f"{line.favour:+.5g}",
+            ),
+            line.favour / largest,
+        )
         for line in lines
     ]
-    chosen = st.dataframe(
-        rows,
-        hide_index=True,
-        height=330,
-        key="ledger table",
-        on_select="rerun",
-        selection_mode="single-row",
-        column_config={
-            "term": st.column_config.TextColumn(help="The left points that a term ties together"),
-            "answer": st.column_config.TextColumn(help="Their partners in the answer, and what that costs"),
-            "truth": st.column_config.TextColumn(help="Their partners in the truth, and what that costs"),
-            "speaks for the answer": st.column_config.NumberColumn(
-                format="%+.5g", help="What it costs more in the truth; negative ones speak for the truth"
-            ),
-        },
-    )
-    if len(book.lines) > len(lines):
-        st.caption(f"The first {len(lines)} of {len(book.lines)} terms.")
-    at = chosen["selection"]["rows"]
-    return lines[at[0]] if at and at[0] < len(lines) else None
+    at = table.lines("ledger lines", HEADER, rows, height=picture.HEIGHT - 90)
+    more = f" The first {len(lines)} of {len(book.lines)} are shown." if len(book.lines) > len(lines) else ""
+    st.caption(f"Point at a term to see its points and edges; a click holds it.{more}")
+    return None if at is None else lines[at]
 
 
 def singular(name: str) -> str:
@@ -106,3 +115,34 @@ def told(term: Term | None) -> str:
     if term is None:
         return "–"
     return f"{'–'.join(str(j) for _, j in term.matches)}: {term.cost:.4g}"
+
+
+# ---- the optimiser or the model? ---------------------------------------------------------------------------------
+
+
+def retries(case: Case) -> None:
+    """Other runs of the same problem, and what they prove."""
+    with st.container(horizontal=True, vertical_alignment="center", key="debug-retries"):
+        st.markdown("The optimiser or the model?", width="content")
+        for name, attempt in ATTEMPTS.items():
+            work = partial(try_again, case, name)
+            working.button(case, ("retry", name), attempt.label, work, icon=":material/replay:", help=attempt.help)
+    for name, attempt in ATTEMPTS.items():
+        known = working.answer(case, ("retry", name))
+        if known is not None and known.value is not None:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"debug-retry-{name}"):
+                st.markdown(f":material/gavel: *{attempt.label}.* {known.value.proves}", width="stretch")
+                st.button("Look at it", key=f"look {name}", on_click=look_at, args=(case, known.value))
+
+
+def try_again(case: Case, name: str, report: Report) -> Retry:
+    report(0.0, "building")
+    return ATTEMPTS[name].run(
+        case, lambda state: report(min(state.iteration / 400, 0.95), f"iteration {state.iteration:,}"), SECONDS
+    )
+
+
+def look_at(case: Case, found: Retry) -> None:
+    """Debug what another run found."""
+    CASE.set(Case(case.recipe, case.pair, case.problem, found.assignment))
+    FOCUS.pop()

@@ -26,10 +26,12 @@ def show(
     edges: tuple[Iterable[Match], Iterable[Match]] = ((), ()),
     texts: dict[Match, str] | None = None,
     values: dict[Match, float] | None = None,
+    extra: Sequence[Match] = (),
 ) -> None:
     """The answer's matches `here` and what they would be `there` (dotted); all other matches of the answer are faint.
 
-    `edges`: pairs of points to join, left and right. `values` and `texts` belong to the answer's matches.
+    `edges`: pairs of points to join, left and right. `values` and `texts` belong to the answer's matches; `extra` ones
+    are drawn beside them, such as those of a matching on the way to the truth.
     """
     found = case.pairs
     named: list[Kind] = [*kinds(case.pair, found)] if case.pair.judged else ["score"] * len(found)
@@ -38,6 +40,7 @@ def show(
         told = (texts or {}).get((i, j), f"left {i} → right {j}")
         lines.append(Line(i, j, kind, (values or {}).get((i, j), 1.0 if (i, j) in here else FAINT), told))
     mine = {(i, j) for i, j in found.tolist()}
+    lines += [Line(i, j, "rejected", 1.0, f"left {i} → right {j}, on the way") for i, j in extra if (i, j) not in mine]
     lines += [Line(i, j, "missed", 1.0, f"left {i} → right {j} instead") for i, j in there if (i, j) not in mine]
     views = zip((case.pair.left, case.pair.right), edges, ("Left", "Right"), strict=True)
     left, right = (Side(view.points.xy, view.image, joined(some), label) for view, some, label in views)

@@ -8,7 +8,7 @@ from adgm.terms import Match
 from features.explain import Case
 from features.explain.run_book import Entry
 from ui import run_book
-from ui.charts.debug import parallel_chart
+from ui.charts.tools import parallel_chart
 from ui.debug import opening
 
 SHOWN = (

@@ -14,7 +14,7 @@ from features.explain.trials import parameters, value_of
 from features.pairs import Pair
 from features.parameters import Parameter
 from ui import run_book
-from ui.charts.debug import clicked, sweep_chart, told
+from ui.charts.tools import clicked, sweep_chart, told
 from ui.debug import opening, working
 from ui.jobs.task import Report
 from ui.state import begin
