@@ -119,8 +119,8 @@ class Fit:
         model, stuck = by["model prefers this"], by["optimiser stuck"]
         return (
             f"Of the {after.wrong} errors left on the test pairs, {model} are on pairs where what was found costs less "
-            f"than the truth, so no optimiser can avoid them with these parameters; {stuck} are on pairs where the "
-            "truth costs less and the optimiser is stuck."
+            "than the truth: with these parameters a better optimiser would not return the truth either. "
+            f"{stuck} are on pairs where the truth costs less and the optimiser is stuck."
         )
 
 
