@@ -17,7 +17,7 @@ from features.pairs import Pair
 from features.plots import figures
 from features.plots.theme import KINDS
 from features.recipe import PAIR_FILE
-from ui import canvas, examples, exports, live, match, scrubber, url_state, visitors, warmup, widgets
+from ui import canvas, examples, exports, live, match, run_book, scrubber, url_state, visitors, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.pool import POOL
@@ -77,6 +77,7 @@ def show() -> None:
     with result:
         if compared is not None and progress is not None:
             if progress.entrants:
+                run_book.note_entrants(compared.chosen.pair, progress.entrants)
                 table(compared, progress)
                 pictures(progress)
                 charts(compared, progress)

@@ -18,6 +18,7 @@ from ui import (
     live,
     optimality,
     outcome,
+    run_book,
     scrubber,
     toolbar,
     url_state,
@@ -54,6 +55,8 @@ def show() -> None:
         teach.box()
         live.show(chosen, shown, active=active, editing=editing)
     over = shown if shown is not None and not active and shown.job.snapshot().best is not None else None
+    if over is not None:
+        run_book.note_run(over)
     with result:
         figures, question, more = (st.container(key=name) for name in ("figures", "question", "more"))
         with question:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ui.optimality import Asked
     from ui.outcome import Kept
     from ui.page_run import Run
+    from ui.run_book import Book
 
 T = TypeVar("T")
 CHOICE = "choice"  # what the keys of the choice's widgets begin with
@@ -75,6 +76,8 @@ DEBUG_ROW: "Slot[Recipe]" = Slot("row to debug")
 FOCUS: "Slot[Match]" = Slot("match in focus")
 WORK: "Slot[Work]" = Slot("work")  # of the Debug page, in the background
 ANSWERS: "Slot[dict[Any, Progress]]" = Slot("answers")  # and what came of it earlier
+
+BOOK: "Slot[Book]" = Slot("run book")  # every run since the page was opened
 
 # Widgets
 PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"

@@ -15,8 +15,12 @@ from typing import Any
 import numpy as np
 
 from adgm import Dense, Formula, Problem, Sparse
+from adgm.deadline import check_time
+from adgm.ledger import named
+from features.explain.case import TERMS
 from features.explain.sweeps import is_right
-from features.explain.trials import Bench, Trial, as_trial, parameters, value_of, varied
+from features.explain.trials import Bench, Trial, parameters, trial_of, value_of, varied
+from features.matching import Matching
 from features.metrics import score
 from features.models import MODELS
 from features.models.base import Potential
@@ -24,15 +28,7 @@ from features.pairs import Pair
 from features.recipe import Recipe
 from features.tables import Table
 
-ORDERS = {1: "points", 2: "edges", 3: "triangles", 4: "quadruples"}
 FACTORS = (0.5, 2.0)
-
-
-def potential_names(problem: Problem) -> list[str]:
-    """What the potentials of a problem are about; numbered where several are about the same."""
-    orders = [potential.order(problem.shape) for potential in problem.potentials]
-    names = [ORDERS.get(order, f"order {order}") for order in orders]
-    return [f"{name} {names[: at + 1].count(name)}" if names.count(name) > 1 else name for at, name in enumerate(names)]
 
 
 def _times(cost: Callable[..., Any], factor: float, a: Any, b: Any) -> Any:
@@ -107,7 +103,7 @@ def variations(recipe: Recipe, problem: Problem) -> list[Variation]:
     """
     found = [Variation("as it is", recipe)]
     if len(problem.potentials) > 1:
-        for at, name in enumerate(potential_names(problem)):
+        for at, name in enumerate(named(problem, TERMS)):
             found.append(Variation(f"without {name}", recipe, partial(without, at)))
             for factor, word in zip(FACTORS, ("½", "2"), strict=True):
                 found.append(Variation(f"{name} × {word}", recipe, partial(weighted, at, factor)))
@@ -123,10 +119,15 @@ def variations(recipe: Recipe, problem: Problem) -> list[Variation]:
 
 
 def ablation(
-    recipe: Recipe, *, left: int | None = None, sample: Sequence[Recipe] = (), pair: Pair | None = None
+    recipe: Recipe,
+    *,
+    left: int | None = None,
+    sample: Sequence[Recipe] = (),
+    pair: Pair | None = None,
+    time_limit: float | None = None,
 ) -> Iterator[Effect]:
     """Every variation, as it is finished. `left`: the point whose match is asked about; `sample`: the same run on other
-    pairs (`trials.pairs_like`); `pair`: the recipe's, where that is one's own."""
+    pairs (`trials.pairs_like`); `pair`: the recipe's, where that is one's own; `time_limit`: seconds for each run."""
     bench = Bench(pair)
     seen = bench.pair(recipe)
     if left is not None and not 0 <= left < seen.shape[0]:
@@ -134,7 +135,7 @@ def ablation(
     others = [one for one in sample if _place(one) != _place(recipe)]
     usual: set[tuple[int, ...]] | None = None
     for variation in variations(recipe, bench.problem(recipe)):
-        trials = tuple(_run(bench, variation, one) for one in (recipe, *others))
+        trials = tuple(_run(bench, variation, one, time_limit) for one in (recipe, *others))
         mine = {tuple(match) for match in trials[0].pairs.tolist()}
         usual = mine if usual is None else usual
         right = is_right(trials[0], seen, left) if left is not None and seen.judged else None
@@ -145,12 +146,13 @@ def _place(recipe: Recipe) -> Any:
     return recipe.dataset, tuple(sorted(recipe.dataset_params.items()))
 
 
-def _run(bench: Bench, variation: Variation, recipe: Recipe) -> Trial:
+def _run(bench: Bench, variation: Variation, recipe: Recipe, time_limit: float | None) -> Trial:
     changed = replace(recipe, model_params=variation.recipe.model_params)
     if variation.change is None:
-        return bench.run(changed)
+        return bench.run(changed, time_limit=time_limit)
+    check_time()
     problem = variation.change(bench.problem(changed))
-    return as_trial(changed, bench.pair(changed), problem, changed.run(problem))
+    return trial_of(Matching(changed, bench.pair(changed), problem, changed.run(problem, time_limit=time_limit)))
 
 
 def table(effects: Sequence[Effect]) -> Table:

@@ -38,7 +38,7 @@ CAUSES: dict[Cause, str] = {
     "model prefers another": "The answer costs less than the truth, and clearly so.",
 }
 NEAR_ZERO = 0.01  # of what a match costs on average: regrets below it are ambiguous
-AROUND = 6  # neighbours that say where a point should go
+AROUND, DROPPED = 8, 2  # neighbours that say where a point should go; so many of them may err themselves
 FAR = 3.0  # times the median of its pair
 
 
@@ -151,11 +151,18 @@ def _strays(pair: Pair) -> Floats:
     _, near = cKDTree(left).query(left, k=AROUND + 1)
     misses = np.zeros(len(known))
     for at, (own, *others) in enumerate(near):
-        lifted = np.column_stack([left[others], np.ones(AROUND)])
-        affine = np.linalg.lstsq(lifted, right[others], rcond=None)[0]
-        misses[at] = np.hypot(*(np.append(left[own], 1.0) @ affine - right[own]))
+        kept = np.array(others)
+        for _ in range(2):  # again without those that agree least
+            affine = np.linalg.lstsq(_lifted(left[kept]), right[kept], rcond=None)[0]
+            gaps = np.hypot(*(_lifted(left[kept]) @ affine - right[kept]).T)
+            kept = kept[np.argsort(gaps)[: AROUND - DROPPED]]
+        misses[at] = np.hypot(*(_lifted(left[[own]]) @ affine - right[own])[0])
     found[known] = misses / max(float(np.median(misses)), 1e-9)
     return found
+
+
+def _lifted(xy: Floats) -> Floats:
+    return np.column_stack([xy, np.ones(len(xy))])
 
 
 def by_cause(found: Sequence[Failure]) -> dict[Cause, list[tuple[Failure, Point]]]:

@@ -24,8 +24,8 @@ from features.pairs import Pair
 from features.recipe import OWN, Recipe
 from features.tables import Table
 
-FIRST, LAST = 0.25, 0.02  # of a parameter's range: the search's first step and its last
-EVALUATIONS = 80  # that the search may use
+SCAN, LAST = 6, 0.02  # parts of a parameter's range that a search begins with, and the share of it that it ends with
+EVALUATIONS = 80  # settings that a fit may try
 ROUNDS = 3  # of the two taking turns
 DIGITS = 4  # of a fitted value: what is finer does not matter, and people must read it
 
@@ -119,8 +119,8 @@ class Fit:
         model, stuck = by["model prefers this"], by["optimiser stuck"]
         return (
             f"Of the {after.wrong} errors left on the test pairs, {model} are on pairs where what was found costs less "
-            f"than the truth, so no optimiser can avoid them with these parameters; {stuck} are on pairs where the "
-            "truth costs less and the optimiser is stuck."
+            "than the truth: with these parameters a better optimiser would not return the truth either. "
+            f"{stuck} are on pairs where the truth costs less and the optimiser is stuck."
         )
 
 
@@ -185,6 +185,7 @@ class Fitting:
         self.best = {name: value_of(recipe, name) for name in self.names}
         self.linear: list[str] = []
         self.steps: list[Step] = []
+        self.known: dict[tuple[Any, ...], float] = {}  # training errors; infinite where measuring was given up
         self.used = 0
         self.found: Fit | None = None
 
@@ -208,6 +209,15 @@ class Fitting:
             if total > limit + 1e-9:
                 return None
         return Measured(tuple(trials))
+
+    def training(self, values: dict[str, Any], now: float) -> float | None:
+        """The training error of a setting, infinite beyond `now`; None if it was tried before and is no better."""
+        key = tuple(values[name] for name in self.names)
+        if self.known.get(key, -1.0) >= now:
+            return None
+        result = self.measured(self.train, values, now * len(self.train))
+        self.known[key] = np.inf if result is None else result.error
+        return self.known[key]
 
     # ---- the fit -------------------------------------------------------------------------------------------------
 
@@ -259,37 +269,39 @@ class Fitting:
         recipes = [self.with_values(one, self.best) for one in self.train]
         for found in max_margin(recipes, self.linear, self.bench):
             trying = self.best | {name: self._fine(name, value) for name, value in found.values.items()}
-            if trying == self.best:
+            error = None if trying == self.best else self.training(trying, now)
+            if error is None:
                 continue
-            result = self.measured(self.train, trying, now * len(self.train))
-            kept = result is not None
-            error = result.error if result is not None else np.inf
+            kept = error <= now
             if kept:
                 self.best, now = trying, error
             yield self._note(f"max-margin, {found.matchings} matchings", trying, error, kept)
 
     def _search(self, names: Sequence[str], now: float) -> Iterator[Step]:
-        """Along one parameter after another, by a step that is halved when nothing improves."""
+        """One parameter after another: first over its whole range, then by a step that is halved when nothing improves.
+
+        The best of what is tried along a parameter is kept, if it makes fewer errors than before.
+        """
         spans = {name: Span.of(parameter(self.start, name), self.best[name]) for name in names}
-        size, budget = FIRST, self.used + self.evaluations // ROUNDS
-        while names and now > 0 and size >= LAST and self.used < budget:
+        size, first = 1 / SCAN, True
+        while names and now > 0 and size >= LAST and self.used < self.evaluations:
             better = False
             for name in names:
                 here = min(max(spans[name].place(float(self.best[name])), 0.0), 1.0)
-                for side in (1, -1):
-                    value = self._fine(name, float(spans[name].at(here + side * size)))
-                    if value == self.best[name] or now == 0:
+                shares = [k / SCAN for k in range(SCAN + 1)] if first else [here + size, here - size]
+                values = dict.fromkeys(self._fine(name, float(spans[name].at(share))) for share in shares)
+                for value in values:
+                    if value == self.best[name] or now == 0 or self.used >= self.evaluations:
                         continue
                     trying = self.best | {name: value}
-                    result = self.measured(self.train, trying, now * len(self.train))
-                    kept = result is not None and result.error < now - 1e-12
-                    error = result.error if result is not None else np.inf
+                    error = self.training(trying, now)
+                    if error is None:
+                        continue
+                    kept = error < now - 1e-12
                     if kept:
                         self.best, now, better = trying, error, True
-                    yield self._note(f"search, step {size:g}", trying, error, kept)
-                    if kept:
-                        break
-            size = size if better else size / 2
+                    yield self._note("scan" if first else f"search, step {size:.2g}", trying, error, kept)
+            first, size = False, size if better and not first else size / 2
 
     def _fine(self, name: str, value: float) -> Any:
         declared = parameter(self.start, name)

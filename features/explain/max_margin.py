@@ -169,7 +169,7 @@ def max_margin(recipes: Sequence[Recipe], names: Sequence[str], bench: Bench) ->
     margin = typical(examples)
     start = np.array([float(value_of(recipes[0], name)) for name in names])
     spans = [Span.of(parameter(recipes[0], name), value) for name, value in zip(names, start, strict=True)]
-    now = start
+    now: Floats = start
     for example in examples:
         check_time()
         example.add(example.rival(example.base, 0.0))
@@ -179,7 +179,10 @@ def max_margin(recipes: Sequence[Recipe], names: Sequence[str], bench: Bench) ->
             check_time()
             problem = _at(example.recipe, names, now).problem(example.pair)
             new += example.add(example.rival(problem, margin))
-        now = programme(examples, start, spans, margin)
+        better = programme(examples, start, spans, margin)
+        if better is None:
+            return
+        now = better
         values = dict(zip(names, now.tolist(), strict=True))
         seen = sum(len(example.rows) for example in examples)
         yield Round(values, objective(examples, now - start, margin), objective(examples, 0 * start, margin), seen)
@@ -206,8 +209,11 @@ def objective(examples: Sequence[Example], moved: Floats, margin: float) -> floa
     return float(np.mean(np.maximum(worst, 0.0)))
 
 
-def programme(examples: Sequence[Example], start: Floats, spans: Sequence[Span], margin: float) -> Floats:
-    """The linear programme over the matchings known: variables are p, the slack of each example, and |p − start|."""
+def programme(examples: Sequence[Example], start: Floats, spans: Sequence[Span], margin: float) -> Floats | None:
+    """The linear programme over the matchings known: variables are p, the slack of each example, and |p − start|.
+
+    None where costs range over so many powers of ten that it cannot be solved.
+    """
     k, n = len(start), len(examples)
     ranges = np.array([span.high - span.low for span in spans])
     above, right = [], []
@@ -228,7 +234,7 @@ def programme(examples: Sequence[Example], start: Floats, spans: Sequence[Span],
     bounds = [(span.low, span.high) for span in spans] + [(0.0, None)] * (n + k)
     found = linprog(cost, np.array(above), np.array(right), bounds=bounds, method="highs")
     if not found.success:
-        raise ValueError(f"The linear programme of the fit has no answer ({found.message}).")
+        return None
     low, high = np.array([(span.low, span.high) for span in spans]).T
     values: Floats = np.clip(found.x[:k], low, high)
     return values

@@ -29,6 +29,7 @@ MOST_CELLS = 400
 WIDE = 30.0  # a range whose ends differ by more than this factor is walked through by factors
 UNBOUNDED = 10.0  # an end that is infinite is taken to be so many times the present value
 STEPS = 12  # on either side of the present value, before the change is halved
+FIGURES = 4  # of the values of a sweep: people read them
 FINE = 1e-3  # of the range: how closely the smallest change is found
 
 
@@ -55,7 +56,7 @@ class Axis:
         if count < 2:
             raise ValueError(f"{count} values were asked for; expected 2 or more.")
         ends = Span.of(declared, value_of(recipe, name), low, high)
-        found = [ends.at(float(share)) for share in np.linspace(0, 1, count)]
+        found = [ends.at(float(share), FIGURES) for share in np.linspace(0, 1, count)]
         return cls(name, tuple(dict.fromkeys(found)))
 
     @classmethod
@@ -105,14 +106,14 @@ class Span:
             raise ValueError(f"{declared.label} is to go from {begin:g} to {end:g}; expected a range within its own.")
         return cls(begin, end, declared.kind == "int", begin > 0 and end / begin > WIDE)
 
-    def at(self, share: float) -> Value:
-        """The value at a place from 0 to 1, to eight figures."""
+    def at(self, share: float, figures: int = 8) -> Value:
+        """The value at a place from 0 to 1, to so many figures."""
         share = min(max(share, 0.0), 1.0)
         if self.factors:
             value = self.low * (self.high / self.low) ** share
         else:
             value = self.low + share * (self.high - self.low)
-        value = min(max(float(f"{value:.8g}"), self.low), self.high)
+        value = min(max(float(f"{value:.{figures}g}"), self.low), self.high)
         return round(value) if self.whole else value
 
     def place(self, value: float) -> float:

@@ -17,7 +17,8 @@ from adgm.deadline import check_time
 from adgm.options import options
 from features.datasets import DATASETS
 from features.descriptors import DESCRIPTORS
-from features.metrics import Kind, Metrics, kinds, matched_pairs, measure
+from features.matching import Matching
+from features.metrics import Kind, Metrics
 from features.models import MODELS
 from features.pairs import Pair
 from features.parameters import Parameter
@@ -86,17 +87,18 @@ class Bench:
         check_time()
         pair, problem = self.pair(recipe), self.problem(recipe)
         result = recipe.run(problem, time_limit=time_limit)
-        return as_trial(recipe, pair, problem, result)
+        return trial_of(Matching(recipe, pair, problem, result))
 
 
-def as_trial(recipe: Recipe, pair: Pair, problem: Problem, result: Any) -> Trial:
-    found = matched_pairs(problem, result.assignment)
+def trial_of(found: Matching) -> Trial:
+    """What a matching came to, without what is large about it."""
+    result = found.result
     return Trial(
-        recipe,
-        pair.name,
-        measure(pair, problem, result.assignment, MODELS[recipe.model].sense),
-        found,
-        kinds(pair, found) if pair.judged else None,
+        found.recipe,
+        found.pair.name,
+        found.metrics,
+        found.pairs,
+        found.kinds,
         result.status,
         result.iterations,
         result.seconds,

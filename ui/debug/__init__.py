@@ -18,7 +18,7 @@ from features.explain import Case, case_of
 from features.matching import Matching
 from features.recipe import OWN, Recipe
 from ui import url_state
-from ui.debug import confidence, ledger, way_back, working
+from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
 from ui.jobs.task import Report
 from ui.live import literal
 from ui.outcome import VERDICT_ICONS
@@ -42,6 +42,11 @@ TABS = (
     Tab("Ledger", ":material/balance:", ledger.show),
     Tab("Way back", ":material/undo:", way_back.show),
     Tab("Confidence", ":material/verified_user:", confidence.show),
+    Tab("Sweep", ":material/tune:", sweep.show),
+    Tab("Ablation", ":material/content_cut:", ablation.show),
+    Tab("Failures", ":material/running_with_errors:", failures.show),
+    Tab("Fit", ":material/model_training:", fit.show),
+    Tab("Runs", ":material/menu_book:", runs.show),
 )
 
 
@@ -92,6 +97,8 @@ def show() -> None:
     with tool:
         if case is not None:
             chosen().show(case, focus)
+        else:
+            runs.show(None, None)
 
 
 def the_case() -> Case | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from features.explain import Case
+from ui import visitors
 from ui.jobs.task import Progress, Task, Work
 from ui.state import ANSWERS, WORK
 
@@ -45,7 +46,7 @@ def start(case: Case | None, question: Hashable, title: str, work: Work) -> None
     """Begin; what was under way is stopped, and what it has is kept. A sentence if the server is full."""
     stop()
     try:
-        WORK.set(Asked(case, question, title, Task(work).start()))
+        WORK.set(Asked(case, question, title, Task(work, visitor=visitors.current()).start()))
     except ValueError as error:  # too many runs wait
         st.toast(str(error))
 

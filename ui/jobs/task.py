@@ -2,7 +2,7 @@
 
 The work is a function of `report(share, text, value)`: it says how far it is and hands over what there is already, so
 that somebody who stops it keeps that. It ends at its next report, or while tables are built, once nobody wants it any
-more. It waits for a place among the solver runs of the server (`ui.jobs.job.POOL`) like one of them.
+more. It computes in turns with the solver runs of the server (`ui.jobs.pool`), from one report to the next.
 """
 
 import logging
@@ -10,10 +10,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from adgm.deadline import TimeUp, check_time, deadline
-from ui.jobs.job import PATIENCE, POOL, JobPool
+from features.limits import LIMITS
+from ui.jobs.pool import POOL, JobPool, Visitor
 
 Status = Literal["waiting", "running", "finished", "stopped", "abandoned", "failed"]
 Report = Callable[..., None]  # (share from 0 to 1, text, the value so far if there is one)
@@ -40,16 +41,18 @@ class Progress:
 class Task:
     """One piece of long work. All methods may be called from any thread."""
 
-    def __init__(self, work: Work, *, patience: float = PATIENCE, pool: JobPool = POOL) -> None:
-        self._work, self.patience, self._pool = work, patience, pool
+    def __init__(
+        self, work: Work, *, patience: float = LIMITS.patience, visitor: Visitor | None = None, pool: JobPool = POOL
+    ) -> None:
+        self._work, self.patience, self.visitor, self._pool = work, patience, visitor or Visitor(), pool
         self._lock = threading.Lock()
         self._progress = Progress("waiting")
-        self._stopping, self._touched = False, monotonic()
+        self._stopping, self._touched, self._present = False, monotonic(), monotonic()
         self._thread = threading.Thread(target=self._live, name="task", daemon=True)
 
     def start(self) -> "Task":
         """Queue for a place and work; refused in a sentence when too many wait already."""
-        self._pool.admit(cast(Any, self))
+        self._pool.admit(self, self.visitor)
         self._thread.start()
         return self
 
@@ -70,7 +73,10 @@ class Task:
         return self.progress()
 
     def _over(self) -> bool:
-        return self._stopping or monotonic() - self._touched > self.patience
+        now = monotonic()
+        if self.visitor.here():
+            self._present = now
+        return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
 
     def _set(self, **changes: Any) -> None:
         with self._lock:
@@ -80,11 +86,13 @@ class Task:
         changes = {"share": min(max(share, 0.0), 1.0), "text": text}
         self._set(**(changes if value is None else {**changes, "value": value}))
         check_time()
+        self._pool.give_way(self)
+        if not self._pool.enter(self, self._over):
+            raise TimeUp
 
     def _live(self) -> None:
-        me = cast(Any, self)
         try:
-            if self._pool.enter(me, lambda: None, self._over):
+            if self._pool.enter(self, self._over):
                 self._set(status="running")
                 with deadline(self._over):
                     value = self._work(self._report)
@@ -101,7 +109,7 @@ class Task:
             log.exception("a task failed")
             self._set(status="failed", error=f"It stopped unexpectedly ({type(fault).__name__}: {fault}).")
         finally:
-            self._pool.leave(me)
+            self._pool.dismiss(self)
 
     def _end(self) -> None:
         self._set(status="stopped" if self._stopping else "abandoned")

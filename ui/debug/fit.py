@@ -1,0 +1,129 @@
+"""Fitting: the model's parameters from pairs with truth, judged on pairs that it never saw, and used everywhere."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from adgm.terms import Match
+from features.explain import Case
+from features.explain.fitting import Fit, Fitting, Step, fittable, split
+from features.explain.trials import pairs_like
+from features.recipe import OWN, Recipe
+from ui.charts.tools import fit_chart
+from ui.debug import opening, working
+from ui.jobs.task import Report
+from ui.state import begin
+
+PAIRS, SHARE = "fit pairs", "fit share"
+
+
+def show(case: Case, focus: Match | None) -> None:
+    known = fittable(case.recipe)
+    if case.recipe.dataset == OWN or not known:
+        why = (
+            "This pair is your own: a fit needs others like it." if known else "This model has no number to be fitted."
+        )
+        st.info(f"{why} Choose a data set and a model with weights on Match.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="fit-asked"):
+        begin(PAIRS, 20)
+        begin(SHARE, 50)
+        count = int(st.number_input("Pairs", 2, 200, key=PAIRS, width=110))
+        share = st.slider("of which to learn from (%)", 10, 90, step=5, key=SHARE, width=220)
+        names = st.pills(
+            "Parameters",
+            known,
+            selection_mode="multi",
+            default=known,
+            key=f"fit names {case.recipe.model}",
+            format_func=lambda name: name.partition(".")[2],
+        )
+        if names:
+            question = ("fit", count, share, tuple(names))
+            working.button(case, question, "Fit the model", partial(fitted, case.recipe, count, share / 100, names))
+    if not names:
+        st.warning("Choose one or more parameters to fit.")
+        return
+    places(case, count, share)
+    found = working.answer(case, question)
+    if found is None or not found.value:
+        return
+    if isinstance(found.value, Fit):
+        outcome(case, found.value)
+    else:
+        st.echarts_chart(fit_chart(found.value), height=240, renderer="svg", key="fit so far", alt="Training error")
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def chosen_pairs(recipe: str, count: int) -> list[str]:
+    """The pairs of a fit, as JSON."""
+    return [one.to_json() for one in pairs_like(Recipe.from_json(recipe), count)]
+
+
+def places(case: Case, count: int, share: int) -> None:
+    """Which pairs are learnt from, and which judge."""
+    try:
+        train, test = split([Recipe.from_json(one) for one in chosen_pairs(case.recipe.to_json(), count)], share / 100)
+    except ValueError as error:
+        st.warning(str(error))
+        return
+    with st.expander(f"{len(train)} pairs to learn from, {len(test)} others that judge"):
+        for word, some in (("Learn from", train), ("Judge", test)):
+            st.caption(f"{word}: {'; '.join(_place(one) for one in some)}")
+
+
+def _place(recipe: Recipe) -> str:
+    return ", ".join(f"{name} {value}" for name, value in recipe.dataset_params.items() if name in PLACES)
+
+
+PLACES = ("left", "right", "number", "seed")
+
+
+def fitted(recipe: Recipe, count: int, share: float, names: Sequence[str], report: Report) -> Fit:
+    report(0.0, "drawing pairs")
+    fitting = Fitting(recipe, *split(pairs_like(recipe, count), share), names=names)
+    steps: list[Step] = []
+    report(0.0, f"{len(fitting.train)} training and {len(fitting.test)} test pairs as they are")
+    for step in fitting.run():
+        steps.append(step)
+        best = min(one.error for one in steps)
+        report(len(steps) / (len(steps) + 20), f"{step.what}; training error {100 * best:.1f} %", list(steps))
+    assert fitting.found is not None
+    return fitting.found
+
+
+def outcome(case: Case, found: Fit) -> None:
+    """Before and after, on both; then where the fitted model goes."""
+    before, after = found.test
+    numbers, chart = st.columns([3, 2])
+    with numbers:
+        with st.container(horizontal=True, key="fit-metrics"):
+            for word, (old, new) in (("training", found.train), ("test", found.test)):
+                gain = f"{100 * (old.error - new.error):+.1f} points"
+                st.metric(f"Right on {len(new.trials)} {word} pairs", f"{1 - new.error:.1%}", gain)
+        rows = [
+            {"parameter": name, "before": old, "after": new, "by": "max-margin" if name in found.linear else "search"}
+            for name, (old, new) in found.values.items()
+        ]
+        st.dataframe(rows, hide_index=True)
+    with chart:
+        st.echarts_chart(fit_chart(found.steps), height=240, renderer="svg", key="fit chart", alt="Training error")
+    st.markdown(found.why)
+    with st.expander("The numbers"):
+        st.code(found.table.text(), language=None)
+    recipe = replace(case.recipe, model_params=found.recipe.model_params)
+    with st.container(horizontal=True, key="fit-use"):
+        if st.button("Use it on Match", key="fit use", type="primary", icon=":material/share:"):
+            opening.on_match(recipe)
+        if st.button("Debug this pair with it", key="fit debug", icon=":material/bug_report:"):
+            opening.on_debug(recipe)
+    python, command, link = st.tabs(["Python", "Command line", "Link"])
+    python.code(recipe.as_python(), language="python")
+    command.code(recipe.as_command(), language="bash")
+    page = (st.context.url or "").partition("?")[0].removesuffix("debug")
+    link.code(f"{page}?{urlencode(recipe.to_query())}", language=None, wrap_lines=True)
+    if after.error > before.error:
+        st.caption("The test pairs got worse: the fit has learnt its training pairs by heart. Take more of them.")

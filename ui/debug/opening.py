@@ -1,0 +1,40 @@
+"""Ways out of the Debug page: a run on the Match page, or another pair's case."""
+
+import streamlit as st
+
+from features.explain import Case
+from features.explain.trials import Trial
+from features.pairs import Pair
+from features.recipe import OWN, Recipe
+from ui import url_state
+from ui.jobs.comparison import picture
+
+
+def on_match(recipe: Recipe) -> None:
+    """Turn to the Match page with this choice; to be called in the page's body, not in a callback."""
+    from ui import match  # which offers the Debug page, and so imports it
+
+    url_state.use(recipe)
+    st.switch_page(st.Page(match.show, url_path="match", default=True))
+
+
+def on_debug(recipe: Recipe) -> None:
+    """Debug another run instead."""
+    from ui import debug  # the frame, which lists the tabs
+
+    debug.run_again(recipe)
+
+
+def pair_of(case: Case, recipe: Recipe) -> Pair:
+    """The pair of a recipe with its images, to be drawn: the case's own, or another one of the data set."""
+    mine = case.recipe
+    same = (mine.dataset, mine.dataset_params, mine.points, mine.point_params)
+    if recipe.dataset == OWN or same == (recipe.dataset, recipe.dataset_params, recipe.points, recipe.point_params):
+        return case.pair
+    return recipe.pair()
+
+
+def drawn(case: Case, trial: Trial) -> tuple[Pair, bytes]:
+    """A trial's pair, and its matching over the images as PNG."""
+    pair = pair_of(case, trial.recipe)
+    return pair, picture(pair, trial.pairs)

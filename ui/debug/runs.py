@@ -1,0 +1,116 @@
+"""The run book: every run since the page was opened, to filter, to compare and to take away."""
+
+from typing import Any
+
+import streamlit as st
+
+from adgm.terms import Match
+from features.explain import Case
+from features.explain.run_book import Entry
+from ui import run_book
+from ui.charts.tools import parallel_chart
+from ui.debug import opening
+
+SHOWN = (
+    "run",
+    "made on",
+    "pair",
+    "model",
+    "method",
+    "parameters",
+    "score",
+    "right",
+    "verdict",
+    "iterations",
+    "seconds",
+)
+NUMBERS = ("score", "accuracy", "iterations", "seconds")
+MOST_AXES = 9
+
+
+def show(case: Case | None, focus: Match | None) -> None:
+    book = run_book.current()
+    if not len(book):
+        st.caption("No run yet: those of Match and Compare, and the sweeps made here, are noted as they end.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="book-filter"):
+        words = st.text_input("Filter", key="book words", width=260, placeholder="words of a pair, model, method …")
+        verdicts = list(dict.fromkeys(entry.row["verdict"] or "truth unknown" for entry in book))
+        wanted = st.pills("Verdict", verdicts, selection_mode="multi", key="book verdicts") or verdicts
+    entries = [entry for entry in book if matches(entry, words, wanted)]
+    if not entries:
+        st.caption("No run has these words and this verdict.")
+        return
+    chosen = st.dataframe(
+        [line(entry) for entry in entries],
+        hide_index=True,
+        key=f"book table {len(entries)}",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_order=SHOWN,
+        column_config={
+            "score": st.column_config.NumberColumn(format="%.6g"),
+            "right": st.column_config.NumberColumn(format="percent"),
+            "seconds": st.column_config.NumberColumn(format="%.3f"),
+        },
+    )
+    with st.container(horizontal=True, key="book-take"):
+        st.download_button(
+            "Runs (CSV)", lambda: book.csv(entries), "runs.csv", "text/csv", key="book csv", on_click="ignore"
+        )
+        st.download_button(
+            "Report (HTML)",
+            lambda: book.html("Run book", entries),
+            "run-book.html",
+            "text/html",
+            key="book html",
+            on_click="ignore",
+            help="One file with every picture and every curve",
+        )
+    at = chosen["selection"]["rows"]
+    if at and at[0] < len(entries):
+        open_entry(entries[at[0]])
+    names = axes(entries)
+    if len(entries) > 1 and len(names) > 1:
+        st.echarts_chart(
+            parallel_chart([{name: entry.value(name) for name in (*names, "verdict")} for entry in entries], names),
+            height=320,
+            renderer="svg",
+            key=f"book parallel {len(entries)}",
+            alt="Every run through its parameters and numbers",
+        )
+
+
+def matches(entry: Entry, words: str, verdicts: list[str]) -> bool:
+    """Whether a run has all the words, in any of its cells, and one of the verdicts."""
+    row = entry.row
+    text = " ".join(f"{name}={value}" if "." in name else str(value) for name, value in row.items()).lower()
+    return (row["verdict"] or "truth unknown") in verdicts and all(word in text for word in words.lower().split())
+
+
+def line(entry: Entry) -> dict[str, Any]:
+    settings = ", ".join(f"{name}={value}" for name, value in entry.settings.items())
+    return entry.row | {"parameters": settings, "right": entry.row["accuracy"]}
+
+
+def axes(entries: list[Entry]) -> list[str]:
+    """What the runs differ in: the model, the method, their settings; then what came of them."""
+    names = ["model", "method", *dict.fromkeys(name for entry in entries for name in entry.settings)]
+    differing = [name for name in names if len({entry.value(name) for entry in entries}) > 1]
+    numbers = [name for name in NUMBERS if any(entry.value(name) is not None for entry in entries)]
+    return [*differing[: MOST_AXES - len(numbers)], *numbers]
+
+
+def open_entry(entry: Entry) -> None:
+    """A run's picture and curves, and the way to it."""
+    with st.container(border=True, key="book-entry"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**Run {entry.number}**, {entry.trial.metrics.explanation}", width="stretch")
+            if st.button("Open on Match", key="book open", icon=":material/share:"):
+                opening.on_match(entry.trial.recipe)
+        picture, curves = st.columns([3, 2])
+        picture.image(entry.picture, width="stretch")
+        if entry.curves is not None:
+            curves.image(entry.curves, width="stretch")
+        else:
+            curves.caption("Of a sweep's runs only the outcome is kept; open it on Match to watch its curves.")

@@ -1,0 +1,54 @@
+"""The visitor's run book: every run of Match, Compare and the Debug page's sweeps, noted once, as it is first shown."""
+
+from collections.abc import Sequence
+from weakref import WeakSet
+
+from features.explain.run_book import RunBook
+from features.explain.trials import Trial
+from features.matching import Matching
+from features.pairs import Pair
+from ui.jobs.comparison import Entrant
+from ui.page_run import Run
+from ui.state import BOOK
+
+
+class Book(RunBook):
+    """A run book that knows what it has seen; it holds on to nothing that is large."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: WeakSet[object] = WeakSet()
+
+    def first_sight(self, what: object) -> bool:
+        new = what not in self.seen
+        self.seen.add(what)
+        return new
+
+
+def current() -> Book:
+    book = BOOK.get()
+    if book is None:
+        book = Book()
+        BOOK.set(book)
+    return book
+
+
+def note_run(run: Run) -> None:
+    """A run of the Match page that is over."""
+    if current().first_sight(run.job):
+        current().add(run.matching, "Match")
+
+
+def note_entrants(pair: Pair, entrants: Sequence[Entrant]) -> None:
+    """The methods of a comparison, as far as they are done."""
+    for one in entrants:
+        row = one.row
+        if one.job is not None and row.result is not None and current().first_sight(one.job):
+            current().add(Matching(row.recipe, pair, row.result.problem, row.result), "Compare")
+
+
+def note_trials(trials: Sequence[tuple[Trial, Pair]], origin: str) -> None:
+    """Runs of the Debug page, of which only the outcome is kept."""
+    for trial, pair in trials:
+        if current().first_sight(trial):
+            current().note(trial, pair, origin=origin)
