@@ -16,7 +16,7 @@ from features.recipe import Recipe, method_options
 
 MOST_UNITS = 500_000
 MOST_PANELS, MOST_VALUES, MOST_SEEDS, MOST_DRAWN = 40, 200, 100, 10_000
-MEASURED = ("ratio", "objective", "best", "accuracy", "error", "optimum", "seconds", "iterations")
+MEASURED = ("ratio", "objective", "best", "accuracy", "error", "optimum", "seconds", "to_best", "iterations")
 PARTS = {"dataset": "dataset_params", "model": "model_params", "method": "method_options"}
 
 

@@ -58,6 +58,7 @@ MEASURES: dict[str, Measure] = {
     "error": Measure("Error (%)", lambda row: share(row, wrong=True), -1, 2),
     "optimum": Measure("Global optimum (%)", lambda row: percent(row.get("optimum")), 1, 1),
     "seconds": Measure("Time (s)", lambda row: row.get("comparable_seconds"), -1, 4),
+    "to_best": Measure("Time to best (s)", lambda row: row.get("comparable_to_best"), -1, 4),
     "iterations": Measure("Iterations", lambda row: row.get("iterations"), 0, 0),
 }
 
@@ -100,6 +101,7 @@ def enriched(content: Content, experiment: Experiment) -> list[Record]:
     machine = main_machine(rows)
     for row in rows:
         row["comparable_seconds"] = row["seconds"] if row["machine"] == machine else None
+        row["comparable_to_best"] = row.get("seconds_to_best") if row["machine"] == machine else None
         rivals.setdefault(row["problem"], []).append(row)
     for mine in rivals.values():
         lowest = min(row["energy"] for row in mine)

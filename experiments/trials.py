@@ -28,7 +28,7 @@ from features.pairs import Pair
 from features.recipe import Recipe
 
 EVERY = 20  # iterations between two looks at the clock
-TIMING = ("seconds", "build_seconds", "machine")  # what differs between two runs of the same unit
+TIMING = ("seconds", "seconds_to_best", "build_seconds", "machine")  # what differs between two runs of the same unit
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,7 @@ def row(unit: Unit, pair: Pair, problem: Problem) -> Record:
         "truth_objective": finite(truth_value),
         "iterations": result.iterations,
         "seconds": round(result.seconds, 6),
+        "seconds_to_best": round(result.seconds_to_best, 6),
         "machine": machine()["id"],
         **said(result),
         **({"by": by} if by else {}),
