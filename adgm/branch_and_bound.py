@@ -17,6 +17,7 @@ from adgm.potentials import CHUNK
 from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import Assignment
 
+PIECE = 1 << 19  # pairs of labels between two looks at the clock
 COPIES = 3  # matrices over all pairs of labels that are held at once: the costs as given, moved, and being moved
 ROUNDING = 16 * np.finfo(float).eps  # twice what a sweep can add: 16 roundings of a pair's cost, half an eps each
 
@@ -228,10 +229,14 @@ class Node:
         unit = ROUNDING * (self.rows + 1) ** 2
         limit = np.inf if self.signed else limit + self.error + 4 * unit * self.largest  # a sweep may treble a cost
         out, cost = scratch(self.labels), np.empty(len(self.names))
+        labels, costs, largest = self.labels, self.costs, 0.0
         if probing and np.isfinite(limit):
-            kernels.probe(self.labels, self.costs, self.base, limit, cost, out)
-        order = visiting_order(self.labels, seed)
-        base, largest = kernels.sweep(self.labels, self.costs, self.base, limit, take, order, cost, out)
+            for some in pieces(np.arange(len(cost))):
+                kernels.probe(labels, costs, self.base, limit, some, cost, out)
+        kernels.share_out(labels, costs)
+        for some in pieces(visiting_order(labels, seed)):
+            largest = max(largest, kernels.visit(labels, costs, self.base, limit, take, some, cost, out))
+        base = kernels.settle(labels, costs, self.base, limit, out)
         if base >= limit:
             return replace(self, lower=np.inf), None
         largest = max(largest, abs(base), abs(self.base))
@@ -324,6 +329,14 @@ def scratch(labels: Labels) -> Assigned:
         np.zeros(columns, np.int64),
         np.zeros(columns, np.int64),
     )
+
+
+def pieces(order: LongArray) -> Iterator[LongArray]:
+    """The labels, some at a time, with a look at the clock before each."""
+    step = max(1, PIECE // max(1, len(order)))
+    for at in range(0, len(order), step):
+        check_time()
+        yield order[at : at + step]
 
 
 def visiting_order(labels: Labels, seed: tuple[int, int]) -> LongArray:

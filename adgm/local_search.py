@@ -17,6 +17,7 @@ from adgm.problem import ANY, Problem, Sparse
 from adgm.projections import KIND
 from adgm.rounding import Assignment, hungarian
 
+WHOLE = 1 << 26  # bytes of a matrix made from pairwise trees
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 NOTHING: LongArray = np.empty(0, np.int64)
@@ -92,7 +93,12 @@ class Surroundings:
         layout, runtime = problem.layout, problem.runtime
         self.runtime, self.tolerance = runtime, PRECISION * runtime.scale
         self.columns, tables = runtime.columns, runtime.tables
-        if self.columns and len(self.columns[0].owner) < min(problem.n, FEWEST_COLUMNS):
+        matrix = whole_matrix(problem)
+        if matrix is not None:
+            whole = PairwiseColumns(layout, [], matrix, False, problem.memory)
+            self.columns = whole, whole
+            tables = tables._replace(pairwise=1, column=whole.table, row=whole.table, fibers=grow_fibers(layout, []))
+        elif self.columns and len(self.columns[0].owner) < min(problem.n, FEWEST_COLUMNS):
             room = 8 * problem.n * FEWEST_COLUMNS
             first, second = (PairwiseColumns(layout, c.formulas, c.matrix, c.flip, room) for c in runtime.columns)
             self.columns = (first, first if runtime.columns[0] is runtime.columns[1] else second)
@@ -100,7 +106,7 @@ class Surroundings:
         self.diagonal = np.zeros(problem.n)
         if self.columns and self.columns[0].matrix is not None:
             self.diagonal = self.columns[0].matrix.diagonal().copy()
-        singles, parts = as_sets(problem)
+        singles, parts = as_sets(problem) if matrix is None else (np.zeros(problem.n), [])
         pairwise = sum(p.order(problem.shape) == 2 for p in problem.potentials)
         sets = grow_fibers(layout, [Entries(index, cost / factorial(index.shape[1]), True) for index, cost in parts])
         limited = ANY not in (problem.rows, problem.cols)
@@ -110,7 +116,7 @@ class Surroundings:
                     columns.largest()  # fills the store
         stored = bool(self.columns) and all(columns.complete for columns in self.columns)
         self.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0  # the last question and its answer
-        self.apart = apart(problem, parts)
+        self.apart = apart(problem, parts, self.columns)
         pairwise_only = not len(tables.fibers.order) and not len(sets.order)
         self.has_tabu_search = self.apart and limited and stored and pairwise_only
         self.neighbourhood = Neighbourhood(
@@ -194,7 +200,8 @@ class Surroundings:
                     self.neighbourhood, on, pairs, edges, awake, forced, thorough, descent, self.tolerance, most, clock
                 )
                 if missing >= 0:
-                    self.fetch(np.append(missing, np.flatnonzero(on)), clock)
+                    others = np.flatnonzero(on)
+                    self.fetch(np.append(missing, others[others != missing]), clock)
         return descent.gain
 
     def tabu_search(self, on: Assignment, pairs: FloatArray, steps_per_node: int) -> float:
@@ -222,14 +229,33 @@ class Surroundings:
         return gathered
 
     def fetch(self, wanted: LongArray, clock: int) -> None:
-        """Store these columns, the first ones first, without filling more than half of the store at once."""
+        """Store these columns, each named once, the first ones first, filling half of the store at most."""
         for columns in dict.fromkeys(self.columns):
             missing = wanted[columns.table.slot[wanted] < 0]
             for _ in columns.chunks(missing[: max(FEWEST_COLUMNS // 2, len(columns.owner) // 2)], clock):
                 pass
 
 
-def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]]) -> bool:
+def whole_matrix(problem: Problem) -> FloatArray | None:
+    """Pairwise costs that are stored as trees, with whatever else is stored, as one matrix: a tabu search asks for all
+    of it at every step. None where there are no such trees, higher orders, formulas on all pairs, or no room."""
+    runtime, n = problem.runtime, problem.n
+    pairwise = problem.order == 2 and (runtime.parts or runtime.linked)
+    if not pairwise or any(c.formulas for c in runtime.columns) or 8 * n**2 > min(problem.memory, WHOLE):
+        return None
+    full = np.zeros((n, n))
+    for index, cost, symmetric in runtime.parts:
+        np.add.at(full, tuple(index.T), 2.0 * cost if symmetric else cost)
+    for linked in runtime.linked:
+        full += linked.matrix(n)
+    if runtime.columns:
+        stored = runtime.columns[0].matrix
+        assert stored is not None
+        full += stored
+    return 0.5 * (full + full.T)
+
+
+def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]], stored: tuple[PairwiseColumns, ...]) -> bool:
     """Whether no cost involves two variables of one row or column; `parts`: of `as_sets`. Formulas give them none."""
     n2 = problem.shape[1]
     for p in problem.potentials:  # numbered before any mask
@@ -240,7 +266,7 @@ def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]]) -> bool:
         if repeats(layout.row[index]) or repeats(layout.col[index]):
             return False
     number = layout.grid()
-    for matrix in (columns.matrix for columns in problem.runtime.columns if columns.matrix is not None):
+    for matrix in (columns.matrix for columns in stored if columns.matrix is not None):
         for members in (*number, *number.T):
             block = matrix[np.ix_(members[members >= 0], members[members >= 0])]
             if np.count_nonzero(block) > np.count_nonzero(block.diagonal()):

@@ -30,6 +30,7 @@ class Result(Generic[S]):
     status: Status
     iterations: int
     seconds: float  # of computing, the tables included
+    seconds_to_best: float  # of these, until the best matching was found
     history: dict[str, FloatArray]  # "seconds" and whatever the method traces, a value per iteration
     state: S
 
@@ -102,6 +103,7 @@ class Run(Generic[S]):
         self.state: S | None = start
         self.history: Record = History() if history is None else history
         self.seconds = self.overhead = 0.0
+        self._lowest, self._found_at = (inf, 0.0) if start is None else (start.best_energy, 0.0)
         self._slice, self._each = 1.0, inf  # iterations between two looks at the clock; seconds of one
         self._began: float | None = None
         self._rounded: tuple[State, Assignment, float] | None = None
@@ -177,6 +179,8 @@ class Run(Generic[S]):
             seconds = np.linspace(self.seconds, self.seconds + spent, length + 1)[1:]
             self.history.add({"iteration": iterations, "seconds": seconds, **state.trace})
         self.seconds += spent
+        if self.state is not None and self.state.best_energy < self._lowest:
+            self._lowest, self._found_at = self.state.best_energy, self.seconds
         return spent
 
     def rounded(self) -> tuple[Assignment, float]:
@@ -221,7 +225,9 @@ class Run(Generic[S]):
         assignment, energy = self.best()
         state: State = self.state or State(iteration=0, x=assignment.astype(float), best=assignment, best_energy=energy)
         history = {name: values for name, values in self.history.arrays().items() if name != "iteration"}
-        return Result(self.problem, assignment, energy, status, state.iteration, self.seconds, history, state)
+        to_best = self._found_at if energy >= self._lowest else self.seconds  # else the last rounding found it
+        spent = self.seconds, to_best
+        return Result(self.problem, assignment, energy, status, state.iteration, *spent, history, state)
 
 
 def guess(problem: Problem) -> tuple[Assignment, float]:

@@ -17,9 +17,8 @@ from features.recipe import Recipe, method_options
 
 MOST_UNITS = 500_000
 MOST_PANELS, MOST_VALUES, MOST_SEEDS, MOST_DRAWN = 40, 200, 100, 10_000
-MEASURED = (
-    *("ratio", "objective", "best", "accuracy", "error", "right", "precision", "optimum", "seconds", "iterations"),
-)
+QUALITY = ("ratio", "objective", "best", "accuracy", "error", "right", "precision", "optimum")
+MEASURED = (*QUALITY, "seconds", "to_best", "iterations")
 KNOWN: dict[str, Any] = {**METHODS, **CLASSICS}  # what an experiment can compare
 PARTS = {"dataset": "dataset_params", "model": "model_params", "method": "method_options"}
 

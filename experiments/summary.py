@@ -62,6 +62,7 @@ MEASURES: dict[str, Measure] = {
     ),
     "optimum": Measure("Global optimum (%)", lambda row: percent(row.get("optimum")), 1, 1),
     "seconds": Measure("Time (s)", lambda row: row.get("comparable_seconds"), -1, 4),
+    "to_best": Measure("Time to best (s)", lambda row: row.get("comparable_to_best"), -1, 4),
     "iterations": Measure("Iterations", lambda row: row.get("iterations"), 0, 0),
 }
 
@@ -104,6 +105,7 @@ def enriched(content: Content, experiment: Experiment) -> list[Record]:
     machine = main_machine(rows)
     for row in rows:
         row["comparable_seconds"] = row["seconds"] if row["machine"] == machine else None
+        row["comparable_to_best"] = row.get("seconds_to_best") if row["machine"] == machine else None
         rivals.setdefault(row["problem"], []).append(row)
     for everybody in rivals.values():
         mine = [row for row in everybody if row.get("energy") is not None]

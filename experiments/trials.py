@@ -30,7 +30,7 @@ from features.recipe import Recipe
 from features.verification import verify
 
 EVERY = 20  # iterations between two looks at the clock
-TIMING = ("seconds", "build_seconds", "machine")  # what differs between two runs of the same unit
+TIMING = ("seconds", "seconds_to_best", "build_seconds", "machine")  # what differs between two runs of the same unit
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,8 @@ def solved(unit: Unit, pair: Pair, problem: Problem) -> tuple[Record, Metrics]:
         metrics = measure_matches(pair, problem, checked.matches if checked.same else checked.matches[:0], sense)
     else:
         metrics = measure(pair, problem, found, sense)
-    told = {"status": result.status, "iterations": result.iterations, "seconds": round(seconds, 6), **said(result)}
+    told = {"status": result.status, "iterations": result.iterations, "seconds": round(seconds, 6)}
+    told |= {"seconds_to_best": round(result.seconds_to_best, 6), **said(result)}
     return {**told, **({"by": by} if by else {})}, metrics
 
 

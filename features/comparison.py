@@ -82,7 +82,7 @@ def reference_row(recipe: Recipe, pair: Pair, problem: Problem, key: str) -> Row
     assignment = as_assignment(problem, matching)
     metrics = measure_matches(pair, problem, matches, MODELS[recipe.model].sense)
     state = State(iteration=1, x=assignment.astype(float), best=assignment, converged=True)
-    result: Result[Any] = Result(problem, assignment, metrics.energy, "converged", 1, seconds, {}, state)
+    result: Result[Any] = Result(problem, assignment, metrics.energy, "converged", 1, seconds, seconds, {}, state)
     return Row(recipe, result, metrics, reference=key, matches=matches)
 
 
@@ -145,7 +145,8 @@ def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
             record["ratio_to_truth"] = row.metrics.ratio
         record["ratio_to_best"] = ratio(row.metrics.energy, lowest)
         record |= {} if row.gap is None else {"gap": row.gap}
-        record |= {"iterations": row.result.iterations, "seconds": row.result.seconds, "status": row.result.status}
+        record |= {"iterations": row.result.iterations, "seconds": row.result.seconds}
+        record |= {"seconds_to_best": row.result.seconds_to_best, "status": row.result.status}
         found.append(record)
     return found
 
@@ -185,7 +186,7 @@ def _header(rows: Sequence[Row]) -> list[str]:
     truth = ["correct", "accuracy"] if metrics.possible is not None else ["matched"]
     beside = ["/ truth"] if metrics.truth_energy is not None else []
     gap = ["gap"] if _bounded(rows) else []
-    return ["method", *truth, WORD[metrics.sense], *beside, "/ best", *gap, "iterations", "seconds"]
+    return ["method", *truth, WORD[metrics.sense], *beside, "/ best", *gap, "iterations", "seconds", "to best"]
 
 
 def _bounded(rows: Sequence[Row]) -> bool:
@@ -206,7 +207,7 @@ def _lines(rows: Sequence[Row]) -> Iterator[tuple[list[str], bool]]:
         cells.append(_share(ratio(m.energy, lowest)))
         if _bounded(rows):
             cells.append("–" if row.gap is None else f"{row.gap:.2%}")
-        cells += [str(row.result.iterations), f"{row.result.seconds:.3f}"]
+        cells += [str(row.result.iterations), f"{row.result.seconds:.3f}", f"{row.result.seconds_to_best:.3f}"]
         yield cells, is_best(row, rows)
 
 
@@ -248,6 +249,7 @@ def matchings_json(pair: Pair, rows: Sequence[Row]) -> bytes:
                 "gap": row.gap,
                 "iterations": None if row.result is None else row.result.iterations,
                 "seconds": None if row.result is None else row.result.seconds,
+                "seconds_to_best": None if row.result is None else row.result.seconds_to_best,
                 "status": None if row.result is None else row.result.status,
             }
             for row in rows

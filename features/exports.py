@@ -165,7 +165,8 @@ def everything_npz(found: Matching) -> bytes:
     if pair.homography is not None:
         arrays |= {"homography": pair.homography, "tolerance": pair.tolerance}  # in pixels of the working images
     arrays |= {"pairs": result.pairs, "relaxed": result.x, "energy": result.energy, "iterations": result.iterations}
-    arrays |= {"seconds": result.seconds, "status": np.str_(result.status), "name": np.str_(pair.name)}
+    arrays |= {"seconds": result.seconds, "seconds_to_best": result.seconds_to_best}
+    arrays |= {"status": np.str_(result.status), "name": np.str_(pair.name)}
     arrays["energy_share"] = -found.strengths
     arrays |= {f"history_{name}": values for name, values in result.history.items()}
     arrays |= {"recipe": np.str_(found.recipe.to_json()), "metrics": np.str_(json.dumps(found.metrics.to_dict()))}

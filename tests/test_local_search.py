@@ -164,7 +164,7 @@ def test_perturbations_add_up_where_no_cost_joins_variables_of_one_line(sides, o
         a, b = rng.normal(size=(5, 5, 1)), rng.normal(size=(6, 6, 1))
         potentials.append(Formula(a, b, lambda p, q: np.sin(3 * p * q)[..., 0], symmetric=False))
     problem = Problem((5, 6), potentials, rows=rows, cols=cols)
-    assert apart(problem, [])
+    assert apart(problem, [], problem.runtime.columns)
     check_perturbations(problem, a_matching(problem, seed), seed)
 
 
@@ -220,3 +220,24 @@ def check_perturbations(problem: Problem, start: np.ndarray, seed: int) -> None:
     assert problem.energy(start) + gained == pytest.approx(problem.energy(settled), abs=1e-8 * problem.scale)
     assert problem.energy(found) <= problem.energy(settled) + 1e-8 * problem.scale
     assert improve(problem, found)[1] == 0.0
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_store_of_a_few_columns_is_enough_and_changes_nothing(symmetric, monkeypatch):
+    """Only so many columns are ever asked for: a look that misses one finds it at the next."""
+    fetched = []
+    fetch = Surroundings.fetch
+    monkeypatch.setattr(Surroundings, "fetch", lambda *args: fetched.append(1) or fetch(*args))
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        a, b = (0.5 * (m + m.T) if symmetric else m for m in (rng.normal(size=(7, 7)), rng.normal(size=(6, 6))))
+        formula = Formula(a, b, lambda p, q: np.sin(3 * p * q)[..., 0], symmetric=symmetric)
+        unary, start = Dense(rng.normal(size=(7, 6))), rng.random(42)
+        ends = []
+        for memory in (1, 3000, 1 << 30):
+            problem = Problem((7, 6), [formula, unary], memory=memory)
+            fetched.clear()
+            ends.append(improve(problem, hungarian(problem, start))[0])
+            assert len(fetched) < 5000
+        np.testing.assert_array_equal(ends[0], ends[2])
+        np.testing.assert_array_equal(ends[1], ends[2])

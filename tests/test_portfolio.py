@@ -92,6 +92,16 @@ def test_it_tells_how_many_members_agree_and_stops_when_enough_do():
     np.testing.assert_array_equal(leader.best, result.assignment)
 
 
+def test_without_a_proof_it_ends_early_on_the_word_of_searches_from_random_matchings():
+    problem, truth = planted(order=2, rows=EXACTLY_ONE)
+    result = solve(problem, Portfolio(effort=0))
+    np.testing.assert_array_equal(result.matching, truth)
+    members = result.state.members
+    assert result.status == "converged" and not result.state.proved
+    assert sum(each.roamed and each.holds(result.assignment) for each in members) >= 2
+    assert any(each.rng is None for each in members)  # not all had to search
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("rules", RULES[:2])
 def test_what_it_proves_is_the_optimum(rules, seed):

@@ -63,6 +63,59 @@ def test_a_run_that_ends_in_time_is_not_cut_short():
     assert (result.status, result.iterations) == ("iteration limit", 120)
 
 
+@dataclass(frozen=True)
+class Finder(Toil):
+    """Finds something better at some iterations, and takes a second for each of them."""
+
+    news: tuple[int, ...] = ()
+
+    def init(self, problem):
+        return replace(super().init(problem), best=np.zeros(problem.n, bool), best_energy=0.0)
+
+    def step(self, problem, state, n=1):
+        state = super().step(problem, state, 1)
+        return replace(state, best_energy=-float(sum(at <= state.iteration for at in self.news)))
+
+
+@pytest.mark.parametrize(("news", "found"), [((), 0.5), ((4,), 4.5), ((2, 7), 7.5), ((10,), 10.5)])
+def test_the_time_to_the_best_matching_is_when_it_was_first_held(news, found):
+    clock = Clock()
+    result = Run(mixed(), Finder(clock, 0.5, 1.0, 10, news), clock=clock).finish()
+    assert (result.seconds, result.seconds_to_best) == (10.5, found)
+    clock = Clock()
+    bare = Run(mixed(), Toil(clock, 0.5, 1.0, 10), clock=clock).finish()
+    assert bare.seconds == bare.seconds_to_best == 10.5  # it holds none before the end
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_whatever_the_limit_every_method_gives_a_matching_and_says_what_happened(key):
+    """Every look at the clock takes a hundredth of a second, so that limits cut anywhere, in tables and in steps."""
+    problems = [mixed((4, 5), order, seed) for order in (1, 2, 3) for seed in range(2)]
+    for problem in (one for one in problems if not METHODS[key].refusal(one)):
+        for limit in (0.05, 0.2, 1.0, 2.0):
+            clock = Clock()
+
+            def ticking(clock=clock):
+                clock.now += 0.01
+                return clock.now
+
+            run = Run(problem, METHODS[key].make(), time_limit=limit, clock=ticking)
+            result = run.finish()
+            assert clock.now <= limit + 1.0
+            assert allowed(problem, problem.matrix(result.assignment))
+            assert_allclose(result.energy, problem.energy(result.assignment), atol=1e-9)
+            assert 0.0 <= result.seconds_to_best <= result.seconds
+            over = run.state is not None and run.method.done(run.state)
+            assert (result.status == "time limit") == (not over)
+
+
+def test_dual_decomposition_has_a_matching_before_its_first_sweep():
+    problem = mixed((5, 6), 2, seed=3)
+    state = METHODS["dd"].make().init(problem)
+    assert state.best is not None and state.best_energy < 0
+    assert state.best_energy == pytest.approx(problem.energy(state.best))
+
+
 @pytest.mark.parametrize(
     "method", [ADGM(), ADGM(rho0="auto"), METHODS["rrwm"].make(), METHODS["dd"].make(), Portfolio()]
 )

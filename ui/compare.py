@@ -282,6 +282,7 @@ def table(compared: Compared, progress: Progress) -> None:
             "Gap": number_column(format="%.2f %%", help="How far from optimal it can be at most; 0: proved optimal"),
             "Iterations": number_column(format="localized"),
             "Seconds": number_column(format="%.4f", help="Computing alone: neither waiting nor drawing"),
+            "To best": number_column(format="%.4f", help="Of these, the seconds until the best matching was found"),
         },
     )
     notes = ["Tick a row to open its matching on the Match page; click a header to sort."]
@@ -319,6 +320,7 @@ def table_records(sense: Sense, rows: Sequence[comparison.Row]) -> Iterable[dict
             record["Gap"] = None if row.gap is None else 100 * row.gap
         record["Iterations"] = None if result is None else result.iterations
         record["Seconds"] = None if result is None else result.seconds
+        record["To best"] = None if result is None else result.seconds_to_best
         record["Status"] = row.refusal if result is None else result.status
         yield record
 

@@ -16,7 +16,7 @@ from adgm._kernels.affinity import (
     pool_symmetric,
 )
 from adgm._kernels.contraction import add_columns, contract, list_supports
-from adgm._kernels.dual_ascent import Assigned, Costs, Labels, assign, probe, settle, sweep
+from adgm._kernels.dual_ascent import Assigned, Costs, Labels, assign, probe, settle, share_out, visit
 from adgm._kernels.edges import BOTH, EITHER, LEFT, RIGHT, Neighbours, count_partners, list_partners, mirror
 from adgm._kernels.fibers import grow_tree
 from adgm._kernels.penalty import Progress, Schedule, adapt
@@ -84,5 +84,6 @@ __all__ = [
     "probe",
     "project",
     "settle",
-    "sweep",
+    "share_out",
+    "visit",
 ]

@@ -17,6 +17,8 @@ import numpy as np
 
 from adgm._kernels.types import FloatArray, LongArray, compiled
 
+BIDS = 2  # rounds of quick bids before rows are matched along shortest paths
+
 
 class Labels(NamedTuple):
     """The labels, row by row."""
@@ -48,6 +50,42 @@ class Assigned(NamedTuple):
 
 
 @compiled
+def outbid(labels, cost, skip, out):
+    """Rows without a label take their cheapest and lower its column's dual as far as their second choice allows; who
+    held the column is without one again (the row reduction of Jonker and Volgenant)."""
+    start, col, width = labels.start, labels.col, labels.width
+    u, v, choice, owner = out.u, out.v, out.choice, out.owner
+    for first in range(start.size - 1):
+        i, bids = first, 0
+        while i != skip and i >= 0 and choice[i] < 0 and bids < width:
+            bids += 1
+            least, second, at = np.inf, np.inf, -1
+            for q in range(start[i], start[i + 1]):
+                d = cost[q] - v[col[q]]
+                if d < second:
+                    if d < least:
+                        least, second, at = d, least, q
+                    else:
+                        second = d
+            j = col[at]
+            if j == width or second == np.inf or (second == least and owner[j] >= 0):
+                u[i] = least
+                if j == width or owner[j] < 0:
+                    choice[i] = at
+                    if j < width:
+                        owner[j] = i
+                break
+            u[i] = second
+            v[j] -= second - least
+            choice[i] = at
+            before = owner[j]
+            owner[j] = i
+            if before >= 0:
+                choice[before] = -1
+            i = before
+
+
+@compiled
 def assign(labels, cost, skip, out):
     """The cheapest choice of one label for every row but `skip`, by shortest augmenting paths (Jonker, Volgenant 1987).
 
@@ -74,6 +112,8 @@ def assign(labels, cost, skip, out):
                 if col[q] < width:
                     owner[col[q]] = i
                 break
+    for _ in range(BIDS):
+        outbid(labels, cost, skip, out)
     for first in range(rows):
         if first == skip or choice[first] >= 0:
             continue
@@ -153,18 +193,10 @@ def settle(labels, costs, base, limit, out):
 
 
 @compiled
-def sweep(labels, costs, base, limit, take, order, cost, out):
-    """One round of dual ascent; returns the new base (infinite: no choice costs less than `limit`) and the largest
-    cost that stays.
-
-    Single costs are spread evenly over the other rows of their subproblems. Then every label in turn, by `order`,
-    takes the share `take` of its pairs' counterparts, moves the cheapest assignment of its subproblem to its single
-    cost, and gives half of what remains back. A pair that would reach `limit` is ruled out (its cost plus all
-    others, none of which is negative after the first round, is a lower bound).
-    """
-    single, pair, unused = costs
+def share_out(labels, costs):
+    """Spread single costs evenly over the other rows of their subproblems: how a round of dual ascent begins."""
+    single, pair = costs.single, costs.pair
     n, rows = single.size, labels.start.size - 1
-    largest = 0.0
     if rows > 1:
         for p in range(n):
             if single[p] < np.inf:
@@ -172,6 +204,19 @@ def sweep(labels, costs, base, limit, take, order, cost, out):
                 single[p] = 0.0
                 for q in range(n):
                     pair[p, q] += part
+
+
+@compiled
+def visit(labels, costs, base, limit, take, order, cost, out):
+    """The labels in turn, by `order`: a round of dual ascent or a piece of it; returns the largest cost that stays.
+
+    Each takes the share `take` of its pairs' counterparts, moves the cheapest assignment of its subproblem to its
+    single cost, and gives half of what remains back. A pair that would reach `limit` is ruled out (its cost plus all
+    others, none of which is negative after the first round, is a lower bound).
+    """
+    single, pair, unused = costs
+    n, rows = single.size, labels.start.size - 1
+    largest = 0.0
     for p in order:
         if single[p] == np.inf:
             continue
@@ -204,18 +249,18 @@ def sweep(labels, costs, base, limit, take, order, cost, out):
                     largest = max(largest, abs(cost[q]))
                     pair[p, q] = 0.5 * rest
                     pair[q, p] = left + 0.5 * rest
-    return settle(labels, costs, base, limit, out), largest
+    return largest
 
 
 @compiled
-def probe(labels, costs, base, limit, cost, out):
-    """Rule out the labels and pairs that reach `limit` when a label is tried: its subproblem then takes everything.
+def probe(labels, costs, base, limit, some, cost, out):
+    """Rule out the labels and pairs that reach `limit` when one of `some` is tried: its subproblem takes everything.
 
     No cost is moved, so each label may count what all others hold.
     """
     single, pair, unused = costs
     n, rows = single.size, labels.start.size - 1
-    for p in range(n):
+    for p in some:
         if single[p] == np.inf:
             continue
         z = base + single[p]

@@ -317,11 +317,12 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
             if missing < 0:
                 missing = unstored(column_of, row_of, gone, n_gone)
         if missing >= 0:
-            for k in range(n_gone):  # what this look has at hand already stays stored
-                if column_of[gone[k]] >= 0:
-                    here.tables.column.used[column_of[gone[k]]] = clock
-                if row_of[gone[k]] >= 0:
-                    here.tables.row.used[row_of[gone[k]]] = clock
+            for k in range(n_gone + n_came):  # what this look has at hand already stays stored
+                u = gone[k] if k < n_gone else came[k - n_gone]
+                if column_of[u] >= 0:
+                    here.tables.column.used[column_of[u]] = clock
+                if row_of[u] >= 0:
+                    here.tables.row.used[row_of[u]] = clock
             return missing, Descent(at, done, recent, changes, gain)
         if best < np.inf:
             for k in range(n_gone + n_came):

@@ -17,7 +17,7 @@ from adgm.local_search import improve
 from adgm.options import check, option
 from adgm.problem import Problem
 from adgm.rounding import Assignment
-from adgm.run import Run
+from adgm.run import Run, guess
 from adgm.solver import ADGM
 from adgm.state import State
 
@@ -86,7 +86,7 @@ class DD:
         low=1,
     )
     start: Literal["own", "adgm"] = option(
-        "own", "Start", "own builds matchings from the reduced costs alone, adgm begins with ADGM's."
+        "own", "Start", "own begins with the unary costs' matching, improved, adgm with ADGM's."
     )
     seed: int = option(0, "Seed", "The same seed gives the same run.", low=0)
 
@@ -98,8 +98,8 @@ class DD:
         state = DDState(iteration=0, x=np.zeros(problem.n), root=root, current=root.node())
         if self.start == "adgm":
             found = Run(problem, ADGM()).finish()
-            state = begin_with(state, found.assignment, found.energy)
-        return state
+            return begin_with(state, found.assignment, found.energy)
+        return better(problem, state, improve(problem, guess(problem)[0])[0])  # whoever is out of time has something
 
     def done(self, state: DDState) -> bool:
         spent = state.iteration >= self.max_iter or state.work >= self.effort

@@ -43,7 +43,8 @@ def run(asked: argparse.Namespace) -> None:
     found = match(pair, recipe=recipe, curve=asked.all, every=10, time_limit=asked.time_limit)
     result = found.result
     print(f"{pair.name}\n{recipe.title}\n{found.metrics}")
-    print(f"run        {result.status} after {result.iterations} iterations, {result.seconds:.2f} s")
+    to_best = f"the best after {result.seconds_to_best:.2f} s"
+    print(f"run        {result.status} after {result.iterations} iterations, {result.seconds:.2f} s, {to_best}")
     if found.verification is not None:
         print(f"check      {found.verification.verdict}")
     if asked.output is not None:

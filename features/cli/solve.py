@@ -24,7 +24,8 @@ ABOUT = """\
 Solve a matching problem from a file: .dd, .dd.xz (gmbench), QAPLIB's .dat, or NPZ.
 
 With --json every improvement is a line of JSON: the iteration, the time in seconds, the value (minimised), the best
-lower bound so far (null: none yet) and the assignment, the partner of every left node (null: none).
+lower bound so far (null: none yet) and the assignment, the partner of every left node (null: none). A last line says
+how it ended: the status, the seconds of computing and those until the best was found.
 """
 EXAMPLES = """\
 examples:
@@ -112,8 +113,12 @@ def run(asked: argparse.Namespace) -> None:
     progress.found(result.assignment, result.energy, result.energy if proved else -np.inf)
     if asked.bound is not None and not proved:
         _prove(problem, progress, asked.bound)
-    if not asked.json:
-        print(_summary(file, progress, f"{result.status} after {result.iterations} iterations"))
+    if asked.json:
+        spent = {"seconds": round(result.seconds, 6), "seconds_to_best": round(result.seconds_to_best, 6)}
+        print(json.dumps({**progress.line(), "status": result.status, **spent}), flush=True)
+    else:
+        how = f"{result.status} after {result.iterations} iterations, the best after {result.seconds_to_best:.2f} s"
+        print(_summary(file, progress, how))
     if asked.output is not None:
         _write(asked.output, file, progress)
 
