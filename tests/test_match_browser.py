@@ -233,15 +233,16 @@ def test_scrubbing_back_shows_earlier_iterations_and_a_replay_ends_at_the_result
 
 def test_lines_and_matrix_agree_at_every_stop_and_the_paper_does_not_polish(visit):
     page = visit("?data=random&data.inliers=8&data.outliers=4&model=B&method=adgm1&run=1")
+    page.choose("Pace", "full speed")
     page.finish()
-    ends = page.page.get_by_test_id("stButtonGroup").filter(has_text="last iterate")
-    assert "rounded" in ends.inner_text() and "polished" not in ends.inner_text()
+    made = page.page.locator(".st-key-made")
+    assert "rounded" in made.inner_text() and "polished" not in made.inner_text()
     page.page.locator("label", has_text="Polish").click()
     page.says(re.compile("The settings have changed since this run"))
     page.press("Start")
     page.finish(2)
     for stop in ("last iterate", "rounded", "polished"):
-        ends.get_by_role("radio", name=re.compile(stop)).or_(ends.get_by_role("button", name=re.compile(stop))).click()
+        made.get_by_role("button", name=re.compile(f"^{stop}")).click()
         page.wait_until(lambda stop=stop: stop in page.matrix("matrix => matrix.data.title"))
         page.wait_until(lambda: page.board("board => board.lines.length > 0"))
         cells = page.matrix("matrix => matrix.data.cells[0].map((k) => [Math.floor(k / 12), k % 12])")
@@ -306,6 +307,9 @@ def test_everything_of_a_run_is_on_one_screen_and_nothing_moves(browser, server,
     page = Visit(context, f"{server.url}/{ENDLESS}")
     page.ready()
     page.wait_until(lambda: page.matrix("matrix => matrix.data.shape[0] > 0"))
+    charts = page.page.locator(".st-key-curves canvas")
+    page.wait_until(lambda: charts.count() >= 2 and all(box.bounding_box() for box in charts.all()))
+    page.settled()
     idle = page.page.evaluate(WHERE)
     page.page.evaluate(MOVED)
 

@@ -108,7 +108,8 @@ def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: 
     with picture:
         place = st.container(key="picture")
         with st.container(key="ends", gap=None):
-            scrubber.endings(st.empty(), run, stops, at)
+            with st.container(horizontal=True, gap="xxsmall", key="made"):
+                scrubber.endings([st.empty() for _ in range(3)], run, stops, at)
             verdict(st.empty(), run if run is not None and stops and not snapshot.active else None)
         which = _filter(final)
         with place:

@@ -13,7 +13,7 @@ from adgm.portfolio import Portfolio
 from features.metrics import WORD, number, score, share_right
 from ui.jobs.job import Frame, Snapshot
 from ui.page_run import Run
-from ui.state import REPLAY, RUN, SLIDER, begin
+from ui.state import REPLAY, RUN, SLIDER
 
 LAST, ROUNDED, POLISHED, BEST = "last iterate", "rounded", "polished", "best found"
 MADE = {
@@ -78,28 +78,30 @@ def playing() -> bool:
 def rewind(label: str | None = None) -> None:
     """End a replay, or show another run: a new slider, at its end or at a stop of its own.
 
-    A tick under way still carries what the browser knew before; a slider with another name does not listen to it.
+    A tick under way still carries what the browser knew before, and may draw the run before: a slider with another
+    name, which is the run's own, does not listen to it.
     """
     REPLAY.pop()
     SLIDER.set((SLIDER.get() or 0) + 1)
-    if label is not None:
-        st.session_state[_slider()] = label
+    run = RUN.get()
+    if label is not None and run is not None:
+        st.session_state[_slider(run)] = label
 
 
-def _slider() -> str:
-    return f"frame {SLIDER.get() or 0}"
+def _slider(run: Run) -> str:
+    return f"frame {run.number} {SLIDER.get() or 0}"
 
 
-def position(labels: Sequence[str]) -> int:
+def position(run: Run | None, labels: Sequence[str]) -> int:
     """The stop that is shown: where the replay or the slider is, else the last one."""
     if playing():
         return min(REPLAY.get() or 0, len(labels) - 1)
-    label = st.session_state.get(_slider())
+    label = st.session_state.get(_slider(run)) if run is not None else None
     return labels.index(label) if label in labels else len(labels) - 1
 
 
-def play(labels: Sequence[str]) -> None:
-    at = position(labels)
+def play(run: Run, labels: Sequence[str]) -> None:
+    at = position(run, labels)
     REPLAY.set(0 if at >= len(labels) - 1 else at)
 
 
@@ -112,8 +114,8 @@ def play_on(labels: Sequence[str]) -> None:
         rewind()
 
 
-def hold(labels: Sequence[str]) -> None:
-    rewind(labels[position(labels)])
+def hold(run: Run, labels: Sequence[str]) -> None:
+    rewind(labels[position(run, labels)])
 
 
 def step(by: int) -> None:
@@ -126,7 +128,7 @@ def step(by: int) -> None:
         run.job.pause()
         run.job.rest(AT_ONCE)
     labels = [stop.label for stop in stops(run, run.job.snapshot(), run.job.frames())]
-    at = (len(labels) - 1 if running else position(labels)) + by
+    at = (len(labels) - 1 if running else position(run, labels)) + by
     if 0 <= at < len(labels):
         rewind(labels[at] if at < len(labels) - 1 else None)
     elif by > 0 and run.job.snapshot().active:
@@ -135,46 +137,41 @@ def step(by: int) -> None:
         run.job.rest(AT_ONCE)  # it mostly is done at once, and this very update can show it
 
 
-def show(slot: DeltaGenerator, labels: Sequence[str], resting: bool) -> int:
+def show(slot: DeltaGenerator, run: Run | None, labels: Sequence[str], resting: bool) -> int:
     """The slider, always in the same place; the stop that it is at."""
-    if resting or len(labels) < 2:
+    if run is None or resting or len(labels) < 2:
         slot.select_slider(
             "Iteration", RESTING, RESTING[1], key="no frames", disabled=True, label_visibility="collapsed"
         )
         return len(labels) - 1
-    at = position(labels)
+    at = position(run, labels)
     if playing():
         slot.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
         return at
-    if st.session_state.get(_slider()) not in labels:
-        st.session_state.pop(_slider(), None)
-    begin(_slider(), labels[at])
+    st.session_state[_slider(run)] = labels[at]
     slot.select_slider(
         "Iteration",
         labels,
-        key=_slider(),
+        key=_slider(run),
         width="stretch",
         label_visibility="collapsed",
         help="Go back through the stored iterations; the picture, the matrix and the curves follow.",
     )
-    return position(labels)
+    return position(run, labels)
 
 
-def endings(slot: DeltaGenerator, run: Run | None, found: Sequence[Stop], at: int) -> None:
+def endings(slots: Sequence[DeltaGenerator], run: Run | None, found: Sequence[Stop], at: int) -> None:
     """What was made of the last iterate, with accuracy and energy: the last stops of the slider, to click on."""
     ends = [stop for stop in found if stop.label in MADE]
     if run is None or not ends:
-        slot.caption("Here, when it is over: the last iterate, what it rounds to, and what came of that.")
+        slots[0].caption("Here, when it is over: the last iterate, what it rounds to, and what came of that.")
         return
-    names = {stop.label: told(run, stop) for stop in ends}
-    key = f"ending {run.number}"
-    st.session_state[key] = found[at].label if found[at].label in names else None
-    slot.segmented_control(
-        "What was made of the last iterate",
-        list(names),
-        key=key,
-        format_func=lambda label: names[label],
-        on_change=lambda: rewind(st.session_state[key]) if st.session_state[key] else None,
-        label_visibility="collapsed",
-        help=" · ".join(f"{label}: {MADE[label]}" for label in names),
-    )
+    for slot, stop in zip(slots, ends, strict=False):
+        slot.button(
+            told(run, stop),
+            key=f"ending {stop.label}",
+            type="primary" if stop is found[at] else "secondary",
+            on_click=rewind,
+            args=(stop.label,),
+            help=MADE[stop.label],
+        )

@@ -32,7 +32,7 @@ DEFAULT_PACE = next(iter(PACES))
 def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> int:
     """Always the same row; what cannot be pressed now is grey. Returns the stop that the slider is at."""
     active, stops = run is not None and snapshot.active, len(labels)
-    at = scrubber.position(labels)
+    at = scrubber.position(run, labels)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="running"):
         st.button(
             "Start",
@@ -84,7 +84,7 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
             "the middle of a run; the time limit and the times shown count computing only.",
         )
         with st.container(key="scrub"):
-            at = scrubber.show(st.empty(), labels, resting=snapshot.status in ("running", "waiting"))
+            at = scrubber.show(st.empty(), run, labels, resting=snapshot.status in ("running", "waiting"))
         with st.popover(
             "Examples",
             icon=":material/photo_library:",
@@ -107,9 +107,15 @@ def _pause_button(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) ->
         name, icon = ("Resume", "play_arrow") if paused else ("Pause", "pause")
         then, words, help = _pause, (run, paused), "Go on" if paused else "Hold the run; it can be stepped then"
     elif scrubber.playing():
-        name, icon, then, words, help = "Hold", "pause", scrubber.hold, (labels,), "Stay at this iteration"
+        name, icon, then, words, help = "Hold", "pause", scrubber.hold, (run, labels), "Stay at this iteration"
     else:
-        name, icon, then, words, help = "Play", "replay", scrubber.play, (labels,), "Watch the stored iterations again"
+        name, icon, then, words, help = (
+            "Play",
+            "replay",
+            scrubber.play,
+            (run, labels),
+            "Watch the stored iterations again",
+        )
     if run is None:
         name, icon = "Pause", "pause"
     st.button(

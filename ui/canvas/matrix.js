@@ -152,7 +152,7 @@ class Matrix {
     const { width, height, inner, w, h } = this.box, [rows, columns] = data.shape, look = getComputedStyle(this.sheet);
     this.title.textContent = this.previewed ? `assignment, iteration ${this.previewed.iteration}` : data.title;
     this.note.replaceChildren(...(rows ? [
-      ...(data.truth.length ? [swatch(TRUE_PAIR), "true"] : []), "0", rampBar(), "1"] : []));
+      ...(data.truth.length ? [swatch(TRUE_PAIR), word("true")] : []), word("0"), rampBar(), word("1")] : []));
     Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
@@ -190,6 +190,8 @@ class Matrix {
     if (this.lit && this.place.has(this.lit[1])) outline(this.lit, look.color, 2, 1.5);
   }
 }
+
+const word = (text) => element("span", { textContent: text });
 
 function swatch(colour) {
   const made = element("span", { className: "swatch" });
