@@ -81,9 +81,9 @@ def rhythm(run: Run | None, snapshot: Snapshot) -> float | None:
     """Seconds between two updates: none where nothing moves, and signs of life while a run is paused."""
     if run is None:
         return None
-    if scrubber.playing() or snapshot.status in ("running", "waiting"):
+    if scrubber.playing() or snapshot.moving:
         return TICK
-    return RESTING if snapshot.status == "paused" else None
+    return RESTING if snapshot.active else None
 
 
 def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: bool, seen: tuple[Any, Any]) -> None:
@@ -302,7 +302,7 @@ def _matrix(
         shape = chosen.pair.shape if chosen is not None else (0, 0)
         matrix.show(CANVAS, np.zeros(shape), "assignment matrix", truth=chosen.pair.partners if chosen else None)
         return
-    still = snapshot.status not in ("running", "waiting") and not scrubber.playing() and snapshot.lanes is None
+    still = not snapshot.moving and not scrubber.playing() and snapshot.lanes is None
     last = max(10, int(snapshot.history["iteration"][-1]) if snapshot.history else 0)
     name = f"iteration {stop.label}" if stop.label.isdigit() else stop.label
     matrix.show(

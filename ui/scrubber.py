@@ -123,7 +123,7 @@ def step(by: int) -> None:
     run = RUN.get()
     if run is None:
         return
-    running = run.job.snapshot().status in ("running", "waiting")
+    running = run.job.snapshot().moving
     if running:
         run.job.pause()
         run.job.rest(AT_ONCE)

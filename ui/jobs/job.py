@@ -75,6 +75,11 @@ class Snapshot:
         return self.status in ACTIVE
 
     @property
+    def moving(self) -> bool:
+        """Whether it goes on by itself."""
+        return self.active and self.status != "paused"
+
+    @property
     def remaining(self) -> float | None:
         return None if self.time_limit is None else max(self.time_limit - self.elapsed, 0.0)
 
