@@ -270,6 +270,8 @@ def test_picture_matrix_and_curves_are_one_instrument(finished):
     finished.says(re.compile(rf"Left {i} → right {j}"))
     assert finished.board("board => board.memory.pick") == [i, j]
     chart = finished.page.locator(".st-key-energy-chart")
+    finished.settled()
+    chart.locator("canvas").first.wait_for()
     box = chart.bounding_box()
     chart.hover(position={"x": box["width"] / 2, "y": box["height"] / 2})
     finished.wait_until(lambda: finished.matrix("matrix => matrix.previewed?.iteration > 0"))

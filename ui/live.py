@@ -16,7 +16,7 @@ from features.limits import LIMITS
 from features.metrics import WORD
 from features.models import MODELS
 from features.pairs import Pair, View
-from ui import canvas, present, scrubber, toolbar, url_state
+from ui import canvas, scrubber, toolbar, url_state
 from ui.canvas import Line, Side, matrix
 from ui.charts.run import LEFT, RIGHT, blank, energy_chart, lanes_chart, penalty_chart
 from ui.jobs.job import Frame, Snapshot
@@ -33,7 +33,7 @@ STRONG = 0.1  # relaxed values from here on are drawn beside the current matchin
 MOST_LINES = 400
 MOST_EDGES = 2000
 SOON = 20  # seconds before its limit a run says so
-CHART = 168  # pixels: three of them beside the picture
+CHART = 112  # pixels at least: the style sheet makes three of them as tall as the window allows
 CHARTS = ("penalty chart", "energy chart")
 PROMISES = (
     "Residual and penalty ρ: how far the blocks are from agreeing, and how hard they are pulled together",
@@ -155,7 +155,7 @@ def _status(
         parts.append(turn(snapshot))
     parts.append(f"iteration {snapshot.iteration:,}")
     if snapshot.active and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
-        parts.append("in plain NumPy while the solver is compiled for this machine, once")
+        parts.append("in NumPy while the solver compiles (once)")
     parts.append(f"{snapshot.elapsed:.2f} s")
     if snapshot.rate and snapshot.status == "running":
         parts.append(f"{snapshot.rate:,.0f} iterations/s")
@@ -269,10 +269,10 @@ def _charts(
     looked_at: Stop | None,
 ) -> None:
     """Residual and ρ, and the energy; `looked_at` is the earlier iteration that the slider is at."""
-    height, (penalty, energy) = present.tall(CHART), slots
+    penalty, energy = slots
     if run is None or not frames:
         for slot, key, text in zip(slots, CHARTS, PROMISES, strict=True):
-            slot.echarts_chart(blank(text), height=height, key=key, alt=text)
+            slot.echarts_chart(blank(text), height=CHART, key=key, alt=text)
         return
     curves, cursor = curves_of(run, snapshot, frames), looked_at.frame.iteration if looked_at is not None else None
     kept = KEPT.get()
@@ -285,10 +285,10 @@ def _charts(
         spec, told = penalty_chart(curves, earlier, cursor, apart=apart), "Residual and penalty over the iterations"
     else:
         spec, told = blank("This method has no residual to draw."), "No residual"
-    penalty.echarts_chart(spec, height=height, key=CHARTS[0], alt=told)
+    penalty.echarts_chart(spec, height=CHART, key=CHARTS[0], alt=told)
     energy.echarts_chart(
         energy_chart(curves, comparable, run.truth_energy, cursor),
-        height=height,
+        height=CHART,
         key=CHARTS[1],
         alt=f"{WORD[run.sense]} of the relaxed and the rounded assignment over the iterations".capitalize(),
     )

@@ -5,7 +5,8 @@
 const NARROW = 480;             // below this width (CSS pixels) the images are stacked
 const MOST_ZOOM = 40;
 const AROUND = 360;             // pixels of the window that are not the picture's: bars above and below it
-const ON_PHONE = 0.33;          // of the window's height, where the curves stand below the picture
+const BELOW = 10.5;             // letters (rem) that a stage keeps under the picture: legend, stops, verdict, filter
+const ON_PHONE = 0.31;          // of the window's height, where the curves stand below the picture
 const GAP = 0.015;              // between the images, as a share of the picture
 const UNDO_STEPS = 200;
 const memories = new Map();     // session and canvas -> view and undo steps: they survive a remount of the element
@@ -259,9 +260,16 @@ class Board {
 
   // ---------------------------------------------------------------- geometry: image pixels -> picture -> screen
 
+  around() {                    // pixels of the window that are not the picture's
+    if (!this.data.stage) return AROUND;
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+    const letter = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+    return this.canvas.getBoundingClientRect().top + scrolled + BELOW * letter;
+  }
+
   layout() {
     const width = this.canvas.clientWidth || 1, narrow = width < NARROW;
-    const room = Math.max(narrow ? ON_PHONE * window.innerHeight : window.innerHeight - AROUND, 200);
+    const room = Math.max(narrow ? ON_PHONE * window.innerHeight : window.innerHeight - this.around(), 200);
     const most = this.data.stage ? room : narrow ? Math.max(this.data.height, 1.6 * width) : Math.min(this.data.height, room);
     // Beside each other with equal heights or, on a phone if they are larger so, stacked with equal widths.
     const sized = (stacked) => {

@@ -58,7 +58,9 @@ def offer(chosen: "Chosen | None") -> None:
     """Teach this: a question about what is on the screen becomes a link."""
     if chosen is None:
         return
-    with st.popover("Teach this", icon=":material/school:", help="A link to this with a question of yours"):
+    with st.popover(
+        "Teach this", icon=":material/school:", key="teach", help="A link to this with a question of yours"
+    ):
         if chosen.own:
             st.caption("Images of your own and edited points cannot travel in a link: choose a data set's pair.")
             return
