@@ -64,11 +64,12 @@ def margins(
     answer: ArrayLike,
     matches: Iterable[Match] | None = None,
     *,
+    rivals: Iterable[ArrayLike] = (),
     effort: float = EFFORT,
     steps: int = 1,
 ) -> tuple[Margin, ...]:
     """The margins of some matches of a matching, of all if none are named; see `refined`."""
-    *_, last = refined(problem, answer, matches, effort=effort, steps=steps)
+    *_, last = refined(problem, answer, matches, rivals=rivals, effort=effort, steps=steps)
     return last
 
 
@@ -77,17 +78,21 @@ def refined(
     answer: ArrayLike,
     matches: Iterable[Match] | None = None,
     *,
+    rivals: Iterable[ArrayLike] = (),
     effort: float = EFFORT,
     steps: int = 1,
 ) -> Iterator[tuple[Margin, ...]]:
     """The margins as they become better known: after each match's search, after the ascent, after each proof.
 
-    `effort`: how many pair costs the proof may visit, 0 proves nothing. `steps`: of the tabu search per node, for
-    each match. Problems of order 3 and more, and those that match one to many, are searched and not proved.
+    `rivals`: matchings that are known already, such as the truth. `effort`: how many pair costs the proof may visit, 0
+    proves nothing. `steps`: of the tabu search per node, for each match. Problems of order 3 and more, and those that
+    match one to many, are searched and not proved.
     """
     chosen = checked(problem, answer)
     here = problem.energy(chosen)
     book = Book(problem, chosen, here, variables(problem, chosen, matches))
+    for rival in rivals:
+        book.meet(checked(problem, rival))
     yield book.margins()
     for v in book.asked:
         check_time()

@@ -33,6 +33,7 @@ def test_from_a_wrong_match_to_its_ledger_in_two_clicks_and_its_terms_light_up(b
     book = case.ledger(match)
     visit = Visit(browser.new_context(viewport={"width": 1280, "height": 900}), server.url + "/" + QUERY)
     visit.ready()
+    visit.choose("Pace", "full speed")
     visit.press("Start")
     visit.finish()
     canvas = visit.page.locator("canvas[aria-roledescription]").last
