@@ -68,7 +68,7 @@ class Bench:
         if recipe.dataset == OWN and self.own is not None:
             return self.own
         seen = needs_images(recipe)
-        key = _made_of(recipe, PARTS[:2]), seen
+        key = place(recipe), seen
 
         def load() -> Pair:
             if seen or recipe.dataset == OWN:
@@ -115,6 +115,11 @@ def needs_images(recipe: Recipe) -> bool:
 def _own_values(recipe: Recipe) -> dict[str, Any]:
     known = {one.name for one in MODELS[recipe.model].parameters}
     return {name: value for name, value in recipe.model_params.items() if name in known}
+
+
+def place(recipe: Recipe) -> tuple[Any, ...]:
+    """What tells its pair from others: the data set and the points, with what was chosen for them."""
+    return _made_of(recipe, PARTS[:2])
 
 
 def _made_of(recipe: Recipe, parts: Sequence[Any]) -> tuple[Any, ...]:
