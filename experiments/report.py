@@ -1,6 +1,5 @@
 """A run to look at: curves with the paper's axes, tables in Markdown, LaTeX and CSV, one HTML file with everything."""
 
-import base64
 import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,16 +18,10 @@ from features.models import MODELS
 from features.parameters import Value
 from features.plots.figures import save
 from features.plots.theme import method_look
-from features.tables import Table, csv_text
+from features.tables import Table, csv_text, html_page, html_picture
 
 # Okabe and Ito's palette, told apart by people with any kind of colour vision, and a marker for each method.
 COLUMNS = 3
-STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2rem auto;padding:0 1rem;color:#1b1f24}
-table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:13px}td,th{padding:.2rem .6rem;text-align:right;
-border-bottom:1px solid #dfe3e8}td:first-child,th:first-child{text-align:left}img{max-width:100%}
-caption{text-align:left;font-weight:600;padding:.3rem 0}code{background:#f3f4f6;padding:.1rem .3rem}
-"""
 
 
 def look(variant: Variant) -> dict[str, Any]:
@@ -226,8 +219,7 @@ def page(content: Content) -> str:
     if lines:
         parts.append("<p><b>Here:</b></p><ul>" + "".join(f"<li>{text(line)}</li>" for line in lines) + "</ul>")
     for title, figure in figures(experiment, rows).items():
-        picture = base64.b64encode(save(figure, "png", dpi=110)).decode()
-        parts.append(f'<h2>{text(title)}</h2><img alt="{text(title)}" src="data:image/png;base64,{picture}">')
+        parts.append(f"<h2>{text(title)}</h2>{html_picture(save(figure, 'png', dpi=110), title)}")
         parts.append("<p>Bars: the standard error of the mean.</p>")
     parts.append("<h2>Tables</h2>" + "".join(one.html() for one in tables(experiment, rows)))
     if machine := summary.main_machine(rows):
@@ -239,8 +231,7 @@ def page(content: Content) -> str:
     made = settings(content, experiment)
     cells = "".join(f"<tr><td>{text(key)}</td><td style='text-align:left'>{text(one)}</td></tr>" for key, one in made)
     parts.append(f"<h2>How it was made</h2><table>{cells}</table>")
-    head = f"<meta charset='utf-8'><title>{text(experiment.title)}</title><style>{STYLE}</style>"
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>"
+    return html_page(experiment.title, parts)
 
 
 def write(content: Content, folder: Path) -> list[Path]:

@@ -4,6 +4,7 @@ pandas writes Markdown only with a further package and LaTeX only with a templat
 cells; for cells that are text already the writers below are shorter.
 """
 
+import base64
 import csv
 import html
 import io
@@ -14,6 +15,16 @@ from typing import Any
 TEX = {letter: f"\\{letter}" for letter in "&%$#_{}"}
 TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
 TEX |= {"ρ": r"$\rho$", "β": r"$\beta$", "σ": r"$\sigma$", "°": r"$^\circ$", "–": "--", "×": r"$\times$"}
+
+
+# Of a page that is a file of its own.
+STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2rem auto;padding:0 1rem;color:#1b1f24}
+table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:13px}td,th{padding:.2rem .6rem;text-align:right;
+border-bottom:1px solid #dfe3e8}td:first-child,th:first-child{text-align:left}img{max-width:100%}
+caption{text-align:left;font-weight:600;padding:.3rem 0}code{background:#f3f4f6;padding:.1rem .3rem;
+overflow-wrap:anywhere}section{break-inside:avoid;margin-top:2rem}
+"""
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,17 @@ class Table:
         ]
         lines = [line.rstrip() for line in lines]
         return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+def html_page(title: str, parts: Sequence[str]) -> str:
+    """One HTML file that needs nothing else, of parts that are HTML already."""
+    head = f"<meta charset='utf-8'><title>{html.escape(title)}</title><style>{STYLE}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>"
+
+
+def html_picture(png: bytes, alt: str) -> str:
+    """A picture within such a file."""
+    return f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
 
 
 def _piped(text: str) -> str:

@@ -87,16 +87,16 @@ def test_the_margin_programme_is_optimal_over_all_matchings(start):
     for example in examples:
         for p in permutations(range(4)):
             example.add(np.stack([np.arange(4), p], axis=1))
-    margin, begin = typical(examples), np.array([0.2, 3.0])
+    scale, begin = typical(examples), np.array([0.2, 3.0])
     found = np.array([last.values[name] for name in names])
     spans = [Span.of(parameter(start, name), 1.0) for name in names]
-    best = programme(examples, begin, spans, margin)  # over every matching there is
+    best = programme(examples, begin, spans, scale)  # over every matching there is
     assert best is not None
-    grid = [np.array([a, b]) for a in np.linspace(0, 5, 21) for b in np.linspace(0, 5, 21)]
-    lowest = min(objective(examples, one - begin, margin) for one in grid)
-    assert objective(examples, best - begin, margin) <= lowest + 0.01 * margin
-    assert_allclose(objective(examples, found - begin, margin), objective(examples, best - begin, margin), atol=1e-9)
-    assert last.objective <= last.started
+    grid = [np.array([a, b]) for a in np.linspace(0.25, 5, 20) for b in np.linspace(0, 5, 21)]
+    widest = max(objective(examples, one - begin, scale) for one in grid)
+    assert objective(examples, best - begin, scale) >= widest - 1e-3
+    assert_allclose(objective(examples, found - begin, scale), objective(examples, best - begin, scale), atol=1e-6)
+    assert last.margin >= last.started
 
 
 def test_a_fit_improves_pairs_that_it_never_saw_and_goes_everywhere(start, tmp_path):

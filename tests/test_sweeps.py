@@ -75,6 +75,8 @@ def test_pairs_like_one_are_different_and_a_larger_sample_begins_with_the_smalle
     assert all(replace(one, dataset_params=recipe.dataset_params) == recipe for one in some)
     if "left" in recipe.dataset_params:
         assert {one.dataset_params["right"] - one.dataset_params["left"] for one in some} == {20}
+        gaps = [one.dataset_params["right"] - one.dataset_params["left"] for one in pairs_like(recipe, 6, any_gap=True)]
+        assert len(set(gaps)) > 2 and min(gaps) > 0
 
 
 def test_a_pair_of_ones_own_has_no_others():

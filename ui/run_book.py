@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from weakref import WeakSet
 
-from features.explain.run_book import RunBook
+from features.explain.run_book import RunBook, thinned
 from features.explain.trials import Trial
-from features.matching import Matching
+from features.metrics import kinds
 from features.pairs import Pair
 from ui.jobs.comparison import Entrant
 from ui.page_run import Run
@@ -42,9 +42,13 @@ def note_run(run: Run) -> None:
 def note_entrants(pair: Pair, entrants: Sequence[Entrant]) -> None:
     """The methods of a comparison, as far as they are done."""
     for one in entrants:
-        row = one.row
-        if one.job is not None and row.result is not None and current().first_sight(one.job):
-            current().add(Matching(row.recipe, pair, row.result.problem, row.result), "Compare")
+        row, result = one.row, one.row.result
+        if one.job is None or result is None or row.metrics is None or not current().first_sight(one.job):
+            continue
+        named = kinds(pair, row.pairs) if pair.judged else None
+        ran = result.status, result.iterations, result.seconds
+        trial = Trial(row.recipe, pair.name, row.metrics, row.pairs, named, *ran)
+        current().note(trial, pair, thinned(result.history), "Compare")
 
 
 def note_trials(trials: Sequence[tuple[Trial, Pair]], origin: str) -> None:

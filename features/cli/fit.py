@@ -15,7 +15,7 @@ rest. Prints before and after on training and test pairs, and how to use the fit
 """
 EXAMPLES = f"""\
 examples:
-  {PROGRAM} fit --dataset house --model A --param sigma_l=0.2 --param sigma_a=0.5 --param weight=0 --pairs 40
+  {PROGRAM} fit --dataset house --model A --param sigma_l=0.2 --param sigma_a=0.5 --param weight=0 --pairs 40 --any-gap
   {PROGRAM} fit --dataset cars --set outliers=20 --model C --pairs 28 --train 0.5 -o out/
 """
 
@@ -28,6 +28,7 @@ def add(commands: Any) -> None:
     out.add_argument(
         "--train", type=float, default=0.5, metavar="SHARE", help="of them to fit to; the others judge (0.5)"
     )
+    out.add_argument("--any-gap", action="store_true", help="two frames however far apart, not only as far as these")
     out.add_argument("--seed", type=int, default=0, metavar="S", help="which pairs these are (0)")
     out.add_argument(
         "--fit", metavar="NAME,NAME,…", help="which parameters (all numbers of the model that are not whole)"
@@ -37,7 +38,7 @@ def add(commands: Any) -> None:
 
 def run(asked: argparse.Namespace) -> None:
     recipe, _ = described(asked)
-    train, test = split(pairs_like(recipe, asked.pairs, asked.seed), asked.train)
+    train, test = split(pairs_like(recipe, asked.pairs, asked.seed, any_gap=asked.any_gap), asked.train)
     names = (
         None if asked.fit is None else [f"model.{name.strip().removeprefix('model.')}" for name in asked.fit.split(",")]
     )

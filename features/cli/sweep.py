@@ -34,6 +34,7 @@ def add(commands: Any) -> None:
         out, "--over", "NAME=LOW..HIGH:COUNT", "what varies; or NAME=VALUE,VALUE; or NAME, its range; once or twice"
     )
     out.add_argument("--pairs", type=int, metavar="N", help="on so many pairs of the data set, and their mean")
+    out.add_argument("--any-gap", action="store_true", help="two frames however far apart, not only as far as these")
     out.add_argument("--seed", type=int, default=0, metavar="S", help="which pairs these are (0)")
     out.add_argument(
         "--left", type=int, metavar="I", help="the smallest change that makes this left point's match right"
@@ -54,7 +55,7 @@ def run(asked: argparse.Namespace) -> None:
         options: dict[str, Any] = {"pair": own, "time_limit": asked.time_limit, **bounds}
         print(sweeps.smallest_change(recipe, axes[0].name, asked.left, **options).text)
         return
-    recipes = [recipe] if asked.pairs is None else pairs_like(recipe, asked.pairs, asked.seed)
+    recipes = [recipe] if asked.pairs is None else pairs_like(recipe, asked.pairs, asked.seed, any_gap=asked.any_gap)
     cells = []
     for cell in sweeps.sweep(recipes, *axes, pair=own, time_limit=asked.time_limit):
         cells.append(cell)

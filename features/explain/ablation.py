@@ -19,7 +19,7 @@ from adgm.deadline import check_time
 from adgm.ledger import named
 from features.explain.case import TERMS
 from features.explain.sweeps import is_right
-from features.explain.trials import Bench, Trial, parameters, trial_of, value_of, varied
+from features.explain.trials import Bench, Trial, parameters, place, trial_of, value_of, varied
 from features.matching import Matching
 from features.metrics import score
 from features.models import MODELS
@@ -132,7 +132,7 @@ def ablation(
     seen = bench.pair(recipe)
     if left is not None and not 0 <= left < seen.shape[0]:
         raise ValueError(f"There is no left point {left}; {seen.name} has 0 to {seen.shape[0] - 1}.")
-    others = [one for one in sample if _place(one) != _place(recipe)]
+    others = [one for one in sample if place(one) != place(recipe)]
     usual: set[tuple[int, ...]] | None = None
     for variation in variations(recipe, bench.problem(recipe)):
         trials = tuple(_run(bench, variation, one, time_limit) for one in (recipe, *others))
@@ -140,10 +140,6 @@ def ablation(
         usual = mine if usual is None else usual
         right = is_right(trials[0], seen, left) if left is not None and seen.judged else None
         yield Effect(variation, trials, right, len(mine - usual))
-
-
-def _place(recipe: Recipe) -> Any:
-    return recipe.dataset, tuple(sorted(recipe.dataset_params.items()))
 
 
 def _run(bench: Bench, variation: Variation, recipe: Recipe, time_limit: float | None) -> Trial:

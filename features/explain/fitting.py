@@ -18,7 +18,7 @@ import numpy as np
 
 from features.explain.max_margin import linear, max_margin
 from features.explain.sweeps import Span
-from features.explain.trials import Bench, Trial, parameter, parameters, value_of, varied
+from features.explain.trials import Bench, Trial, parameter, parameters, place, value_of, varied
 from features.models import MODELS
 from features.pairs import Pair
 from features.recipe import OWN, Recipe
@@ -170,7 +170,7 @@ class Fitting:
     ) -> None:
         if not train or not test:
             raise ValueError(f"{len(train)} training and {len(test)} test pairs; expected one or more of each.")
-        shared = {_place(one) for one in train} & {_place(one) for one in test}
+        shared = {place(one) for one in train} & {place(one) for one in test}
         if shared and recipe.dataset != OWN:
             raise ValueError(f"{len(shared)} pairs are in the training and in the test set; expected different ones.")
         self.start, self.evaluations = recipe, evaluations
@@ -308,10 +308,6 @@ class Fitting:
         if declared.kind == "int":
             return round(value)
         return min(max(rounded(value), declared.low), declared.high)
-
-
-def _place(recipe: Recipe) -> Any:
-    return recipe.dataset, tuple(sorted(recipe.dataset_params.items()))
 
 
 def fittable(recipe: Recipe) -> list[str]:

@@ -1,13 +1,15 @@
 """Weights by structured max-margin: what enters the energy linearly is chosen so that the truth costs less than every
 other matching, the less alike by the more.
 
-With parameters p that enter linearly, E(x; p) = E₀(x) + Σ p_k g_k(x) for every matching x. The fit minimises
+With parameters p that enter linearly, E(x; p) = E₀(x) + Σ p_k g_k(x) for every matching x. The fit maximises
 
-    (1/N) Σ_n max(0, max_x [μ Δ_n(x) − E_n(x; p) + E_n(truth; p)])  +  λ Σ_k |p_k − start_k| / range_k
+    (1/N) Σ_n min(cap, m_n(p)) − λ Σ_k |p_k − start_k| / range_k,
+    m_n(p) = min over x of (E_n(x; p) − E_n(truth; p)) / (Δ_n(x) s(p))
 
-where Δ counts what is not right. The inner maximum is a matching problem itself, with μ added to the cost of every true
-match: the method solves it. The matchings that it finds become constraints of a linear programme, until none is new
-(Tsochantaridis et al. 2005, with the 1-norm). No model says what is linear in it: it is tested on matchings.
+where Δ counts what is not right and s(p) is what a match costs more at random than in the truth, so that margins have
+no unit and nothing is gained by larger weights. The inner minimum is a matching problem itself, with m_n s added to the
+cost of every true match: the method solves it. The matchings that it finds become constraints of a linear programme (in
+p / s and 1 / s), until none is new (Tsochantaridis et al. 2005). No model says what is linear in it: that is tested.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,8 +32,8 @@ from features.recipe import Recipe
 Floats = NDArray[np.float64]
 Matches = NDArray[np.int64]  # k × 2
 
-MARGIN = 0.02  # μ: of what a true match costs, on average
-PULL = 1e-3  # λ: of the margin of all matches, for a parameter that is moved through its whole range
+CAP = 0.2  # a pair whose margin is larger than this needs no more of it
+PULL = 1e-4  # λ: so little that it only decides where the margins do not
 ROUNDS = 12  # of new matchings
 SAME = 1e-9  # energies that differ by less than this share of their size are equal but for rounding
 PROBES = 3  # random matchings, beside the truth, on which linearity is tested
@@ -155,37 +157,36 @@ class Example:
 
 @dataclass(frozen=True)
 class Round:
-    """How far the max-margin fit is: the values, the objective on the matchings known, and how many those are."""
+    """How far the max-margin fit is: the values, the mean margin over the matchings known, and how many those are."""
 
     values: dict[str, float]
-    objective: float
-    started: float  # the objective of the start, on the same matchings
+    margin: float
+    started: float  # the margin of the start, over the same matchings
     matchings: int
 
 
 def max_margin(recipes: Sequence[Recipe], names: Sequence[str], bench: Bench) -> Iterator[Round]:
     """Fit the parameters `names`, which enter linearly, beginning with what the recipes say; a round after another."""
     examples = [Example.of(one, names, bench.pair(one)) for one in recipes]
-    margin = typical(examples)
+    scale = typical(examples)
     start = np.array([float(value_of(recipes[0], name)) for name in names])
     spans = [Span.of(parameter(recipes[0], name), value) for name, value in zip(names, start, strict=True)]
     now: Floats = start
-    for example in examples:
-        check_time()
-        example.add(example.rival(example.base, 0.0))
     for _ in range(ROUNDS):
         new = 0
+        unit = float(scale @ np.array([1.0, *(now - start)]))
         for example in examples:
             check_time()
             problem = _at(example.recipe, names, now).problem(example.pair)
-            new += example.add(example.rival(problem, margin))
-        better = programme(examples, start, spans, margin)
+            for margin in {0.0, margin_of(example, now - start, scale)}:
+                new += example.add(example.rival(problem, margin * max(unit, 0.0)))
+        better = programme(examples, start, spans, scale)
         if better is None:
             return
         now = better
         values = dict(zip(names, now.tolist(), strict=True))
         seen = sum(len(example.rows) for example in examples)
-        yield Round(values, objective(examples, now - start, margin), objective(examples, 0 * start, margin), seen)
+        yield Round(values, objective(examples, now - start, scale), objective(examples, 0 * start, scale), seen)
         if not new:
             return
 
@@ -196,45 +197,58 @@ def _at(recipe: Recipe, names: Sequence[str], values: Any) -> Recipe:
     return recipe
 
 
-def typical(examples: Sequence[Example]) -> float:
-    """μ: a share of what a true match costs, at the start."""
-    each = [abs(energy_of(one.base, one.truth)) / max(len(one.truth), 1) for one in examples]
-    return MARGIN * (float(np.mean(each)) or examples[0].base.scale)
+def typical(examples: Sequence[Example]) -> Floats:
+    """s: what a match costs more at random than in the truth, at the start, and how that depends on the parameters."""
+    rng = np.random.default_rng(0)
+    found = []
+    for one in examples:
+        for _ in range(PROBES):
+            some = matched_pairs(one.base, hungarian(one.base, rng.uniform(0.5, 1.0, one.base.n)))
+            if loss := one.loss(some):
+                found.append((one.features(some) - one.features(one.truth)) / loss)
+    mean: Floats = np.mean(found, axis=0) if found else np.eye(len(examples[0].probes) + 1)[0]
+    return mean
 
 
-def objective(examples: Sequence[Example], moved: Floats, margin: float) -> float:
-    """The mean hinge on the matchings known, without the pull."""
+def margin_of(example: Example, moved: Floats, scale: Floats) -> float:
+    """m_n over the matchings known, at most the cap."""
     point = np.array([1.0, *moved])
-    worst = [max((margin * loss - row @ point for row, loss in one.rows), default=0.0) for one in examples]
-    return float(np.mean(np.maximum(worst, 0.0)))
+    unit = float(scale @ point)
+    if unit <= 0:
+        return 0.0
+    return min([CAP, *(float(row @ point) / (loss * unit) for row, loss in example.rows)])
 
 
-def programme(examples: Sequence[Example], start: Floats, spans: Sequence[Span], margin: float) -> Floats | None:
-    """The linear programme over the matchings known: variables are p, the slack of each example, and |p − start|.
+def objective(examples: Sequence[Example], moved: Floats, scale: Floats) -> float:
+    """The mean margin over the matchings known, without the pull."""
+    return float(np.mean([margin_of(one, moved, scale) for one in examples]))
+
+
+def programme(examples: Sequence[Example], start: Floats, spans: Sequence[Span], scale: Floats) -> Floats | None:
+    """The linear programme over the matchings known, in κ = 1/s, z = κ (p − start), the margins m and |z| / range.
 
     None where costs range over so many powers of ten that it cannot be solved.
     """
     k, n = len(start), len(examples)
-    ranges = np.array([span.high - span.low for span in spans])
-    above, right = [], []
-    for at, example in enumerate(examples):
-        for row, loss in example.rows:  # μΔ − (row₀ + row · (p − start)) ≤ ξ
-            line = np.zeros(2 * k + n)
-            line[:k], line[k + at] = -row[1:], -1.0
-            above.append(line)
-            right.append(row[0] - margin * loss - row[1:] @ start)
-    for at in range(k):
-        for sign in (1.0, -1.0):
-            line = np.zeros(2 * k + n)
-            line[at], line[k + n + at] = sign / ranges[at], -1.0
-            above.append(line)
-            right.append(sign * start[at] / ranges[at])
-    matches = float(np.mean([len(one.truth) for one in examples]))
-    cost = np.concatenate([np.zeros(k), np.full(n, 1.0 / n), np.full(k, PULL * margin * matches)])
-    bounds = [(span.low, span.high) for span in spans] + [(0.0, None)] * (n + k)
-    found = linprog(cost, np.array(above), np.array(right), bounds=bounds, method="highs")
-    if not found.success:
-        return None
+    largest = float(np.abs(scale).max()) or 1.0
     low, high = np.array([(span.low, span.high) for span in spans]).T
-    values: Floats = np.clip(found.x[:k], low, high)
+    above = []
+    for at, example in enumerate(examples):
+        for row, loss in example.rows:  # m ≤ (κ row₀ + z · row) / Δ
+            line = np.zeros(1 + 2 * k + n)
+            line[: 1 + k], line[1 + k + at] = -row / (loss * largest), 1.0
+            above.append(line)
+    for at in range(k):
+        for sign, end in ((1.0, high), (-1.0, low)):
+            bound, pull = np.zeros(1 + 2 * k + n), np.zeros(1 + 2 * k + n)
+            bound[0], bound[1 + at] = -sign * (end[at] - start[at]), sign  # within its range
+            pull[1 + at], pull[1 + k + n + at] = sign / (high[at] - low[at]), -1.0
+            above += [bound, pull]
+    cost = np.concatenate([np.zeros(1 + k), np.full(n, -1.0 / n), np.full(k, PULL)])
+    unit = np.concatenate([scale / largest, np.zeros(n + k)])[None]
+    bounds = [(0.0, None), *[(None, None)] * k, *[(None, CAP)] * n, *[(0.0, None)] * k]
+    found = linprog(cost, np.array(above), np.zeros(len(above)), unit, [1.0], bounds=bounds, method="highs")
+    if not found.success or found.x[0] <= 0:
+        return None
+    values: Floats = np.clip(start + found.x[1 : 1 + k] / found.x[0], low, high)
     return values

@@ -8,7 +8,6 @@
 A report is one file that needs nothing else.
 """
 
-import base64
 import html
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,17 +27,11 @@ from features.models import MODELS
 from features.pairs import Pair
 from features.plots import figures
 from features.recipe import PARTS
-from features.tables import Table, csv_text
+from features.tables import Table, csv_text, html_page, html_picture
 
 MOST = 200  # runs that a book keeps; the oldest go first
 MOST_POINTS = 400  # of a curve
 DPI = 90
-STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2rem auto;padding:0 1rem;color:#1b1f24}
-table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:13px}td,th{padding:.2rem .6rem;text-align:left;
-border-bottom:1px solid #dfe3e8}img{max-width:100%}caption{text-align:left;font-weight:600;padding:.3rem 0}
-code{background:#f3f4f6;padding:.1rem .3rem;overflow-wrap:anywhere}section{break-inside:avoid;margin-top:2rem}
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,18 +144,13 @@ class RunBook:
             metrics = entry.trial.metrics
             parts.append(f"<section id='run-{entry.number}'><h2>Run {entry.number}: {text(entry.trial.name)}</h2>")
             parts.append(f"<p>{text(entry.trial.recipe.title)} {text(metrics.explanation)}</p>")
-            parts.append(_image(entry.picture, f"The matching of run {entry.number}"))
+            parts.append(html_picture(entry.picture, f"The matching of run {entry.number}"))
             if entry.curves is not None:
-                parts.append(_image(entry.curves, f"The curves of run {entry.number}"))
+                parts.append(html_picture(entry.curves, f"The curves of run {entry.number}"))
             command = text(entry.trial.recipe.as_command())
             parts.append(f"<p>To repeat it: <code>{command}</code>, or in the app <code>{text(entry.link)}</code></p>")
             parts.append("</section>")
-        head = f"<meta charset='utf-8'><title>{text(title)}</title><style>{STYLE}</style>"
-        return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>"
-
-
-def _image(png: bytes, alt: str) -> str:
-    return f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+        return html_page(title, parts)
 
 
 def thinned(history: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:

@@ -237,23 +237,13 @@ def is_right(trial: Trial, pair: Pair, left: int) -> bool:
     return kinds(pair, [(left, partner)])[0] == "correct"
 
 
-def smallest_change(
-    recipe: Recipe,
-    name: str,
-    left: int,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    pair: Pair | None = None,
-    steps: int = STEPS,
-    time_limit: float | None = None,
-) -> Change:
+def smallest_change(recipe: Recipe, name: str, left: int, **options: Any) -> Change:
     """From the present value outwards in `steps` on either side; then the step into the right halved until it is fine.
 
     Right and wrong may alternate between two steps, where nobody looked: what is found is a change that works, next to
-    one that does not. Of a choice every word is tried.
+    one that does not. Of a choice every word is tried. `options` are those of `changes`.
     """
-    *_, found = changes(recipe, name, left, low=low, high=high, pair=pair, steps=steps, time_limit=time_limit)
+    *_, found = changes(recipe, name, left, **options)
     return found
 
 

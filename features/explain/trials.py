@@ -68,7 +68,7 @@ class Bench:
         if recipe.dataset == OWN and self.own is not None:
             return self.own
         seen = needs_images(recipe)
-        key = _made_of(recipe, PARTS[:2]), seen
+        key = place(recipe), seen
 
         def load() -> Pair:
             if seen or recipe.dataset == OWN:
@@ -115,6 +115,11 @@ def needs_images(recipe: Recipe) -> bool:
 def _own_values(recipe: Recipe) -> dict[str, Any]:
     known = {one.name for one in MODELS[recipe.model].parameters}
     return {name: value for name, value in recipe.model_params.items() if name in known}
+
+
+def place(recipe: Recipe) -> tuple[Any, ...]:
+    """What tells its pair from others: the data set and the points, with what was chosen for them."""
+    return _made_of(recipe, PARTS[:2])
 
 
 def _made_of(recipe: Recipe, parts: Sequence[Any]) -> tuple[Any, ...]:
@@ -191,12 +196,12 @@ def _part(name: str) -> Any:
 # ---- other pairs of the same data set ----------------------------------------------------------------------------
 
 
-def pairs_like(recipe: Recipe, count: int, seed: int = 0) -> list[Recipe]:
+def pairs_like(recipe: Recipe, count: int, seed: int = 0, *, any_gap: bool = False) -> list[Recipe]:
     """The same run on `count` different pairs of its data set, drawn at random, always in the same order for a seed.
 
-    Two frames stay as far apart as they are; numbered pairs are drawn by number; what is generated, by its seed. What
-    comes first is among what comes later: 10 pairs are the beginning of 20. Fewer where the set has fewer, or none of
-    the kind: some numbered pairs have too few outliers.
+    Two frames stay as far apart as they are, unless any two will do (`any_gap`); numbered pairs are drawn by number;
+    what is generated, by its seed. What comes first is among what comes later: 10 pairs are the beginning of 20. Fewer
+    where the set has fewer, or none of the kind: some numbered pairs have too few outliers.
     """
     if count < 1:
         raise ValueError(f"{count} pairs were asked for; expected 1 or more.")
@@ -204,11 +209,13 @@ def pairs_like(recipe: Recipe, count: int, seed: int = 0) -> list[Recipe]:
         raise ValueError("This pair is its owner's, there are no others like it; choose a data set.")
     declared = {one.name: one for one in DATASETS[recipe.dataset].parameters}
     rng = np.random.default_rng(seed)
-    if {"left", "right"} <= declared.keys():
+    if has_gap(recipe):
         given = {name: int(recipe.dataset_params.get(name, declared[name].default)) for name in ("left", "right")}
         apart = given["right"] - given["left"]
-        first = [left for left in _span(declared["left"]) if left + apart in _span(declared["right"])]
-        drawn = [{"left": left, "right": left + apart} for left in rng.permutation(first).tolist()]
+        lefts, rights = _span(declared["left"]), _span(declared["right"])
+        gaps = range(1, len(rights)) if any_gap else (apart,)
+        frames = [(left, left + gap) for gap in gaps for left in lefts if left + gap in rights]
+        drawn = [{"left": left, "right": right} for left, right in rng.permutation(frames).tolist()]
     elif "number" in declared:
         drawn = [{"number": number} for number in rng.permutation(_span(declared["number"])).tolist()]
     else:
@@ -221,6 +228,11 @@ def pairs_like(recipe: Recipe, count: int, seed: int = 0) -> list[Recipe]:
         if len(found) == count:
             break
     return found
+
+
+def has_gap(recipe: Recipe) -> bool:
+    """Whether its pairs are two frames of a sequence."""
+    return recipe.dataset != OWN and {"left", "right"} <= {one.name for one in DATASETS[recipe.dataset].parameters}
 
 
 def _span(one: Parameter) -> range:

@@ -10,13 +10,13 @@ import streamlit as st
 from adgm.terms import Match
 from features.explain import Case
 from features.explain.failures import CAUSES, Failure, by_cause, failures
-from features.explain.trials import pairs_like
+from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN
 from ui.debug import opening, working
 from ui.jobs.task import Report
 from ui.state import begin
 
-COUNT = "failures count"
+COUNT, WIDE = "failures count", "failures any gap"
 LIMIT = 20.0  # seconds for each run
 MOST_POINTS = 200
 
@@ -36,8 +36,9 @@ def show(case: Case, focus: Match | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="failures-asked"):
         begin(COUNT, 12)
         count = int(st.number_input("Pairs of the data set", 1, 200, key=COUNT, width=180))
-        question = ("failures", count)
-        working.button(case, question, "Look for failures", partial(searched, case, count))
+        wide = has_gap(case.recipe) and st.toggle("any two frames", key=WIDE, help="However far apart they are")
+        question = ("failures", count, wide)
+        working.button(case, question, "Look for failures", partial(searched, case, count, wide))
     found = working.answer(case, question)
     if found is None or not found.value:
         st.caption(
@@ -54,8 +55,8 @@ def show(case: Case, focus: Match | None) -> None:
     table(chosen)
 
 
-def searched(case: Case, count: int, report: Report) -> list[Shown]:
-    recipes = pairs_like(case.recipe, count)
+def searched(case: Case, count: int, wide: bool, report: Report) -> list[Shown]:
+    recipes = pairs_like(case.recipe, count, any_gap=wide)
     every: list[Shown] = []
     report(0.0, f"0 of {len(recipes)} pairs")
     for failure in failures(recipes, time_limit=LIMIT):

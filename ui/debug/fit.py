@@ -10,14 +10,14 @@ import streamlit as st
 from adgm.terms import Match
 from features.explain import Case
 from features.explain.fitting import Fit, Fitting, Step, fittable, split
-from features.explain.trials import pairs_like
+from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN, Recipe
 from ui.charts.tools import fit_chart
 from ui.debug import opening, working
 from ui.jobs.task import Report
 from ui.state import begin
 
-PAIRS, SHARE = "fit pairs", "fit share"
+PAIRS, SHARE, WIDE = "fit pairs", "fit share", "fit any gap"
 
 
 def show(case: Case, focus: Match | None) -> None:
@@ -32,6 +32,7 @@ def show(case: Case, focus: Match | None) -> None:
         begin(PAIRS, 20)
         begin(SHARE, 50)
         count = int(st.number_input("Pairs", 2, 200, key=PAIRS, width=110))
+        wide = has_gap(case.recipe) and st.toggle("any two frames", key=WIDE, help="However far apart they are")
         share = st.slider("of which to learn from (%)", 10, 90, step=5, key=SHARE, width=220)
         names = st.pills(
             "Parameters",
@@ -42,12 +43,13 @@ def show(case: Case, focus: Match | None) -> None:
             format_func=lambda name: name.partition(".")[2],
         )
         if names:
-            question = ("fit", count, share, tuple(names))
-            working.button(case, question, "Fit the model", partial(fitted, case.recipe, count, share / 100, names))
+            question = ("fit", count, wide, share, tuple(names))
+            work = partial(fitted, case.recipe, count, wide, share / 100, names)
+            working.button(case, question, "Fit the model", work)
     if not names:
         st.warning("Choose one or more parameters to fit.")
         return
-    places(case, count, share)
+    places(case, count, wide, share)
     found = working.answer(case, question)
     if found is None or not found.value:
         return
@@ -58,15 +60,16 @@ def show(case: Case, focus: Match | None) -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def chosen_pairs(recipe: str, count: int) -> list[str]:
+def chosen_pairs(recipe: str, count: int, wide: bool) -> list[str]:
     """The pairs of a fit, as JSON."""
-    return [one.to_json() for one in pairs_like(Recipe.from_json(recipe), count)]
+    return [one.to_json() for one in pairs_like(Recipe.from_json(recipe), count, any_gap=wide)]
 
 
-def places(case: Case, count: int, share: int) -> None:
+def places(case: Case, count: int, wide: bool, share: int) -> None:
     """Which pairs are learnt from, and which judge."""
     try:
-        train, test = split([Recipe.from_json(one) for one in chosen_pairs(case.recipe.to_json(), count)], share / 100)
+        drawn = [Recipe.from_json(one) for one in chosen_pairs(case.recipe.to_json(), count, wide)]
+        train, test = split(drawn, share / 100)
     except ValueError as error:
         st.warning(str(error))
         return
@@ -82,9 +85,9 @@ def _place(recipe: Recipe) -> str:
 PLACES = ("left", "right", "number", "seed")
 
 
-def fitted(recipe: Recipe, count: int, share: float, names: Sequence[str], report: Report) -> Fit:
+def fitted(recipe: Recipe, count: int, wide: bool, share: float, names: Sequence[str], report: Report) -> Fit:
     report(0.0, "drawing pairs")
-    fitting = Fitting(recipe, *split(pairs_like(recipe, count), share), names=names)
+    fitting = Fitting(recipe, *split(pairs_like(recipe, count, any_gap=wide), share), names=names)
     steps: list[Step] = []
     report(0.0, f"{len(fitting.train)} training and {len(fitting.test)} test pairs as they are")
     for step in fitting.run():

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from features.explain import Case
-from features.explain.trials import Trial
+from features.explain.trials import Trial, place
 from features.pairs import Pair
 from features.recipe import OWN, Recipe
 from ui import url_state
@@ -27,9 +27,7 @@ def on_debug(recipe: Recipe) -> None:
 
 def pair_of(case: Case, recipe: Recipe) -> Pair:
     """The pair of a recipe with its images, to be drawn: the case's own, or another one of the data set."""
-    mine = case.recipe
-    same = (mine.dataset, mine.dataset_params, mine.points, mine.point_params)
-    if recipe.dataset == OWN or same == (recipe.dataset, recipe.dataset_params, recipe.points, recipe.point_params):
+    if recipe.dataset == OWN or place(recipe) == place(case.recipe):
         return case.pair
     return recipe.pair()
 
