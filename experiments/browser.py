@@ -140,8 +140,8 @@ NEW_SESSION, SCRIPT_FINISHED = 4, 6  # in what it receives
 BEGINS_AGAIN = 2  # how a drawing of the page has finished that is drawn once more at once
 
 
-def fields(message: bytes) -> Iterator[tuple[int, int]]:
-    """A protobuf message's own fields: their numbers, and their values or (of texts and messages) lengths."""
+def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """A protobuf message's own fields: their numbers, and their values or (of texts, messages, fractions) bytes."""
     at = 0
 
     def number() -> int:
@@ -155,10 +155,12 @@ def fields(message: bytes) -> Iterator[tuple[int, int]]:
 
     while at < len(message):
         tag = number()
-        value = number()
-        yield tag >> 3, value
-        if tag & 7 == 2:  # a text or a message follows its length
-            at += value
+        if tag & 7 == 0:
+            yield tag >> 3, number()
+            continue
+        size = {1: 8, 5: 4}[tag & 7] if tag & 7 != 2 else number()  # a text or a message follows its length
+        yield tag >> 3, message[at : at + size]
+        at += size
 
 
 class Visit:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from adgm import METHODS
-from experiments import bench, fuzz, runner, store, summary, toml_spec
+from experiments import bench, fuzz, load, runner, store, summary, toml_spec
 from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, StoreError
@@ -208,6 +208,7 @@ COMMANDS: dict[str, tuple[str, Options | None, Run]] = {
     "results": ("write assets/results/README.md: every table, from the shipped rows", None, run_results),
     "example": ("print a TOML file to start an experiment of your own from", None, run_example),
     "bench": ("measure speed: ratios taken in one run", bench.add_options, bench.run),
+    "load": ("many visitors at once on a server of its own, over WebSockets", load.add_options, load.run),
     "fuzz": (
         "damaged files of every kind: each must be refused in a sentence",
         fuzz.add_options,

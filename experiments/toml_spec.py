@@ -69,8 +69,8 @@ def parse(data: bytes, name: str = "experiment.toml") -> Experiment:
     try:
         return Experiment.from_dict({**given, "panels": panels})
     except Wrong as error:
-        told = str(error) if len(str(error)) <= MOST_LETTERS else f"{str(error)[:MOST_LETTERS]} …"
-        raise ValueError(f"{name}, line {line_of(text, error.key)}: {told}") from None
+        told = f"{name}, line {line_of(text, error.key)}: {error}"
+        raise ValueError(told if len(told) <= MOST_LETTERS else f"{told[: MOST_LETTERS - 1]}…") from None
 
 
 def line_of(text: str, key: str) -> int:

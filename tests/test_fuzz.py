@@ -1,13 +1,12 @@
 """Fuzzing as a habit: damaged files of every kind, each refused in a sentence or read, in a process of its own."""
 
-import os
-
 import numpy as np
 import pytest
 
+from dying_reader import dies_at_the_second
 from experiments import fuzz
 from experiments.__main__ import main
-from experiments.fuzz import Kind, Outcome, outcome, watched
+from experiments.fuzz import Kind, outcome, watched
 from features.point_files import read_points
 
 
@@ -41,18 +40,11 @@ def test_any_other_outcome_is_wrong(monkeypatch, fault):
     assert outcome("points, text", 0).wrong
 
 
-def dies_at_the_second(pipe, cases):
-    pipe.send(Outcome(*cases[0], "value"))
-    if len(cases) > 1:
-        os._exit(3)
-    pipe.send(0)
-
-
 def test_a_reader_that_ends_its_process_is_told_and_the_rest_goes_on():
     cases = [("points, text", k) for k in range(3)]
     found, _ = watched(cases, dies_at_the_second)
-    assert [(one.number, one.wrong) for one in found] == [(0, False), (1, True), (2, False)]
-    assert "ended with 3" in found[1].told
+    assert [found[0], found[2]] == [cases[0], cases[2]]
+    assert found[1].wrong and "ended with 3" in found[1].told
 
 
 def test_the_command_prints_a_table(monkeypatch, capsys):
