@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PATIENCE = float(
-    os.environ.get("ADGM_BROWSER_PATIENCE", 60)
-)  # seconds until a browser or a server that does not answer counts as broken
+# Seconds until a browser or a server that does not answer counts as broken; a busy machine takes a minute for a page.
+PATIENCE = float(os.environ.get("ADGM_BROWSER_PATIENCE", 180))
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking"]
 # The server in a process that writes down how many of its threads run a solver when it gets a signal.
@@ -99,7 +98,11 @@ def serving(
             if process.poll() is not None:
                 print(f"the server had ended with {process.poll()}:\n{server.written()}", file=sys.stderr)
             process.terminate()
-            process.wait(10)
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def answers(server: Server) -> bool:
