@@ -39,6 +39,7 @@ def test_a_fit_improves_unseen_pairs_is_used_on_match_and_reported(browser, tmp_
         visit.finish(2)
         visit.press("Debug this run")
         visit.main.get_by_role("radio", name="Runs").click()
+        visit.settled()
         with visit.page.expect_download() as saved:
             visit.press("Report (HTML)")
         saved.value.save_as(tmp_path / "report.html")

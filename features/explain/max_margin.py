@@ -99,9 +99,7 @@ class Example:
     base: Problem  # at the start
     probes: list[tuple[Problem, float]]  # for each parameter: the problem with it moved, and by how much
     truth: Matches
-    rows: list[
-        tuple[Floats, float]
-    ]  # of every matching: (E − E of the truth) as a function of p; how much is not right
+    rows: list[tuple[Floats, float]]  # of every matching: E − E(truth), with its slopes, and Δ
     known: set[bytes]
 
     @classmethod
@@ -172,13 +170,14 @@ def max_margin(recipes: Sequence[Recipe], names: Sequence[str], bench: Bench) ->
     start = np.array([float(value_of(recipes[0], name)) for name in names])
     spans = [Span.of(parameter(recipes[0], name), value) for name, value in zip(names, start, strict=True)]
     now: Floats = start
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         new = 0
         unit = float(scale @ np.array([1.0, *(now - start)]))
         for example in examples:
             check_time()
             problem = _at(example.recipe, names, now).problem(example.pair)
-            for margin in {0.0, margin_of(example, now - start, scale)}:
+            margins = {margin_of(example, now - start, scale), *([] if turn else [0.0])}
+            for margin in sorted(margins):
                 new += example.add(example.rival(problem, margin * max(unit, 0.0)))
         better = programme(examples, start, spans, scale)
         if better is None:
