@@ -1,6 +1,5 @@
 """A run while it goes on, and afterwards iteration by iteration: picture, curves, heat map, and the buttons."""
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from math import isfinite
@@ -22,6 +21,7 @@ from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbou
 from ui.page_run import Run, curves_of
 from ui.sidebar import CANVAS, Chosen
 from ui.state import EDIT, GRAPH, KEPT, REPLAY, SLIDER, START
+from ui.words import literal
 
 TICK = 0.4  # seconds between two updates of the page
 STRONG = 0.1  # relaxed values from here on are drawn beside the current matching
@@ -160,11 +160,6 @@ def summary(chosen: Chosen | None) -> str:
     names = (MODELS[recipe.model].label, METHODS[recipe.method].label)
     n1, n2 = chosen.pair.shape
     return f"{literal(chosen.pair.name)} · {n1} × {n2} points · {' · '.join(names)}"
-
-
-def literal(text: str) -> str:
-    """A text that somebody brought, kept from being read as Markdown."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$:~&])", r"\\\1", text)
 
 
 # ---- back and forth through the stored iterations -----------------------------------------------------------

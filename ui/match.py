@@ -13,6 +13,7 @@ from ui.learn import teach
 from ui.page_run import Run
 from ui.sidebar import CANVAS, Chosen, problem_of, sidebar
 from ui.state import EDIT, LIMIT, LINK, PACE, RUN, START
+from ui.words import literal
 
 AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
 
@@ -60,7 +61,7 @@ def tell(chosen: Chosen, run: Run | None, shown: Run | None, editing: bool) -> N
     if shown is not None and not shown.answers(chosen):
         st.info("The settings have changed since this run. Press Start to run the new ones.", icon=":material/info:")
     if run is not None and not editing and not run.shows(chosen) and shown is None:
-        st.caption(f"Run {run.number} was on {run.pair.name}: choose that pair again to see what it found.")
+        st.caption(f"Run {run.number} was on {literal(run.pair.name)}: choose that pair again to see what it found.")
 
 
 def is_active(run: Run | None) -> bool:
