@@ -18,7 +18,7 @@ from statistics import quantiles
 
 from experiments.browser import NEW_SESSION, RERUN_SCRIPT, SCRIPT_FINISHED, Server, fields, serving, wait_until
 
-VISITORS, SECONDS, MOST = 20, 300.0, 200
+VISITORS, SECONDS, ARRIVING, MOST = 20, 300.0, 0.5, 200
 COMPARING = 10  # every tenth visitor compares the methods, the others watch a run
 NAVIGATION, AUTO_RERUN = 23, 21  # in what a page receives: which one is shown; a part to draw again and again
 PAGE_SHOWN = 4  # in a message of the navigation
@@ -184,8 +184,8 @@ def threads(server: Server) -> int:
     return int(found[1]) if found else 0
 
 
-def measure(visitors: int, seconds: float = SECONDS) -> Report:
-    """So many visitors at once, on a server of their own."""
+def measure(visitors: int, seconds: float = SECONDS, arriving: float = ARRIVING) -> Report:
+    """So many visitors, who arrive one after another as a class does, on a server of their own."""
     if not 1 <= visitors <= MOST:
         raise ValueError(f"--visitors is {visitors}; a number from 1 to {MOST} is right.")
     with serving() as server:
@@ -198,6 +198,7 @@ def measure(visitors: int, seconds: float = SECONDS) -> Report:
         crowd = [threading.Thread(target=tab.visit, name="visitor", daemon=True) for tab in tabs]
         for one in crowd:
             one.start()
+            time.sleep(arriving)
         while any(one.is_alive() for one in crowd) and time.monotonic() < began + seconds + BACK:
             memory.append(server.memory())
             count.append(threads(server))
@@ -213,9 +214,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--visitors", type=int, default=VISITORS, metavar="N", help="at once (default %(default)s)")
     about = "when whoever is not done yet leaves (default %(default)g)"
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help=about)
+    about = "seconds between two who arrive (default %(default)g; 0: all in the same moment)"
+    parser.add_argument("--arriving", type=float, default=ARRIVING, metavar="S", help=about)
 
 
 def run(options: argparse.Namespace) -> int:
-    report = measure(options.visitors, options.seconds)
+    report = measure(options.visitors, options.seconds, max(0.0, options.arriving))
     print("\n".join(report.lines))
     return 0 if all(one.outcome == "finished" for one in report.visitors) else 1

@@ -388,3 +388,17 @@ def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():
     page.run()
     assert page.recipe == recipe
     assert page.chosen.pair.shape == pair.shape and page.chosen.own
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"data": "![x](//e.org/)"},
+        SMALL | {"data.inliers": "![x](//e.org/)"},
+        SMALL | {"method.![x](//e)": "1"},
+    ],
+)
+def test_nothing_in_a_link_is_read_as_markdown(words):
+    page = Page(words)
+    (said,) = (warning.value for warning in page.test.warning if "could not be followed" in warning.value)
+    assert r"\!\[x\]\(" in said and "![x]" not in said

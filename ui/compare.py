@@ -26,6 +26,7 @@ from ui.page_run import Run
 from ui.sidebar import CANVAS, Chosen, model_key, pair_key, problem_of, sidebar
 from ui.size import Size
 from ui.state import COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
+from ui.words import literal
 
 INTRODUCTION = (
     "The same pair and the same model, solved by ADGM and by its rivals: matchings, scores and times side by side."
@@ -91,7 +92,7 @@ def compared_now(chosen: Chosen | None) -> Compared | None:
         empty_state()
         return None
     size = Size(chosen.pair.shape, MODELS[chosen.recipe.model], chosen.recipe.orders)
-    st.caption(f"{chosen.pair.name} · {MODELS[chosen.recipe.model].label} · {size.text}")
+    st.caption(f"{literal(chosen.pair.name)} · {MODELS[chosen.recipe.model].label} · {size.text}")
     if complaint := chosen.complaint:
         st.warning(complaint)
         return None

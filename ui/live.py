@@ -1,6 +1,5 @@
 """A run while it goes on, and afterwards iteration by iteration: picture, curves, heat map, and the buttons."""
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from math import isfinite
@@ -26,6 +25,7 @@ from ui.page_run import Run, curves_of
 from ui.scrubber import Stop
 from ui.sidebar import CANVAS, Chosen
 from ui.state import APART, EDIT, GRAPH, KEPT, RUN, START, STORED
+from ui.words import literal
 
 TICK = 0.4  # seconds between two updates of the page
 RESTING = LIMITS.patience / 4  # seconds between two signs of life of a page whose run is paused
@@ -188,11 +188,6 @@ def summary(chosen: Chosen | None) -> str:
     names = (MODELS[recipe.model].label, METHODS[recipe.method].label)
     n1, n2 = chosen.pair.shape
     return f"{literal(chosen.pair.name)} · {n1} × {n2} points · {' · '.join(names)}"
-
-
-def literal(text: str) -> str:
-    """A text that somebody brought, kept from being read as Markdown."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$:~&])", r"\\\1", text)
 
 
 # ---- the picture and the curves -----------------------------------------------------------------------------

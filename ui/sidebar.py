@@ -27,6 +27,7 @@ from ui.jobs.pool import POOL
 from ui.jobs.shelf import SHELF
 from ui.size import Size
 from ui.state import BOTH, FILES, OWN_PAIR, widget_key
+from ui.words import literal
 
 IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
 POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
@@ -146,7 +147,7 @@ def uploads() -> Pair | None:
         with above:
             return two_images()
     except ValueError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         return None
 
 
@@ -220,7 +221,7 @@ def remembered(pair: Pair | None = None) -> Pair | None:
     if pair is not None:
         OWN_PAIR.set(pair)
     elif kept := OWN_PAIR.get():
-        st.caption(f"Still here: {kept.name}.")
+        st.caption(f"Still here: {literal(kept.name)}.")
         st.button("Forget this pair", on_click=forget_own_pair)
     return pair or OWN_PAIR.get()
 

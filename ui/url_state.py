@@ -8,6 +8,7 @@ import streamlit as st
 
 from features.recipe import PARTS, Recipe
 from ui.state import ADDRESS, PAGE, RECIPE, forget_widgets
+from ui.words import literal
 
 ASKED = "run"  # in an address: start at once
 
@@ -31,7 +32,7 @@ def follow(first: Recipe) -> None:
         try:
             use(Recipe.from_query(words))
         except ValueError as error:
-            st.warning(f"The address of this page could not be followed: {error}")
+            st.warning(f"The address of this page could not be followed: {literal(str(error))}")
     if RECIPE.get() is None:
         use(first)
 

@@ -20,9 +20,9 @@ from features.recipe import OWN, Recipe
 from ui import url_state
 from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
 from ui.jobs.task import Report
-from ui.live import literal
 from ui.outcome import VERDICT_ICONS
 from ui.state import AGAIN, CASE, FOCUS, TOOL, begin
+from ui.words import literal
 
 SECONDS = 60.0  # for a run that is made again
 AGAIN_QUESTION = ("run again",)
