@@ -86,6 +86,31 @@ def random_restart(problem: Problem, starts: int, seed: int | np.random.Generato
     return min((start() for _ in range(starts if surroundings.has_tabu_search else 1)), key=problem.energy)
 
 
+def perturbed(problem: Problem, assignment: Assignment, seed: int | np.random.Generator = 0) -> Assignment:
+    """The matching after some random changes, however bad, and a descent (or a short tabu search) from there."""
+    return _surroundings(problem).perturbed(np.array(assignment, dtype=np.bool_), np.random.default_rng(seed))
+
+
+def mutual_costs(problem: Problem, on: Assignment, some: LongArray) -> tuple[FloatArray, FloatArray] | None:
+    """(what each of these variables costs alone and as pairs with what is on, what each two of them cost together) of
+    a pairwise problem whose costs are all stored; None for others."""
+    surroundings = _surroundings(problem)
+    if not surroundings.pairwise_stored:
+        return None
+    alone = surroundings.neighbourhood.linear + surroundings.pairs(on)
+    return alone[some], surroundings.together(some)
+
+
+def joining_costs(problem: Problem, on: Assignment, some: LongArray) -> FloatArray:
+    """What each of these variables costs alone and, where pairwise costs are all stored, beside what is on."""
+    surroundings = _surroundings(problem)
+    costs: FloatArray = surroundings.neighbourhood.linear[some]
+    if surroundings.pairwise_stored:
+        for columns in surroundings.columns:
+            costs = costs + columns.table.data[columns.table.slot[on]][:, some].sum(axis=0)
+    return costs
+
+
 class Surroundings:
     """What the search keeps of a problem: its tables, and the costs of sets of variables."""
 
@@ -118,7 +143,8 @@ class Surroundings:
         self.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0  # the last question and its answer
         self.apart = apart(problem, parts, self.columns)
         pairwise_only = not len(tables.fibers.order) and not len(sets.order)
-        self.has_tabu_search = self.apart and limited and stored and pairwise_only
+        self.pairwise_stored = stored and pairwise_only
+        self.has_tabu_search = self.apart and limited and self.pairwise_stored
         self.neighbourhood = Neighbourhood(
             tables,
             sets,
@@ -160,17 +186,33 @@ class Surroundings:
         self.polished = question, on.copy(), gained + further
         return on, gained + further
 
+    def perturbed(self, on: Assignment, rng: np.random.Generator) -> Assignment:
+        pairs, edges = self.pairs(on), self.edges(on)
+        self.forced(on, pairs, edges, rng)
+        return on
+
+    def forced(self, on: Assignment, pairs: FloatArray, edges: FloatArray, rng: np.random.Generator) -> float:
+        """Random changes, as many as drawn, and what follows from them: the energy change."""
+        most = 4 * min(self.neighbourhood.number.shape)
+        changes = round(2.0 * (most / 2.0) ** rng.random())
+        change = self.descend(on, pairs, edges, forced=rng.integers(len(on), size=changes))
+        return change + self.tabu_search(on, pairs, TABU_PERTURBED)
+
+    def together(self, some: LongArray) -> FloatArray:
+        """What each two of these variables cost as a pair, in both orders; nothing on the diagonal."""
+        stored = (c.table.data[c.table.slot[some]][:, some] for c in self.columns)
+        total: FloatArray = sum(stored, np.zeros((len(some), len(some))))
+        np.fill_diagonal(total, 0.0)
+        return total
+
     def iterated(self, assignment: Assignment, times: int, rng: np.random.Generator) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
         here = on, self.pairs(on), self.edges(on)
         gained = self.descend(*here)
-        most = 4 * min(self.neighbourhood.number.shape)
         for _ in range(times):
             check_time()
             on, pairs, edges = here[0].copy(), here[1].copy(), here[2].copy()
-            changes = round(2.0 * (most / 2.0) ** rng.random())
-            change = self.descend(on, pairs, edges, forced=rng.integers(len(on), size=changes))
-            change += self.tabu_search(on, pairs, TABU_PERTURBED)
+            change = self.forced(on, pairs, edges, rng)
             if change < -self.tolerance:
                 here = on, self.pairs(on), self.edges(on)
                 gained += change + self.descend(*here)

@@ -10,6 +10,7 @@ from typing import Any
 
 from adgm.baselines import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
 from adgm.baselines.dd import DD
+from adgm.fusion import Fusion
 from adgm.penalty import AUTO
 from adgm.portfolio import Portfolio
 from adgm.problem import ANY, Problem
@@ -54,6 +55,7 @@ METHODS: dict[str, Entry] = {
     "adgm+": Entry("ADGM+ (portfolio)", Portfolio, ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017, many times over"),
     "adgm1": Entry("ADGM1 (star)", partial(ADGM, coupling="star"), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
     "adgm2": Entry("ADGM2 (chain)", partial(ADGM, coupling="chain"), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
+    "fusion": Entry("Fusion moves", Fusion, ANY_ORDER, "Hutschenreiter et al., ICCV 2021"),
     "dd": Entry("DD (bound and branch)", DD, range(1, 3), "Hahn and Grant, Operations Research 1998", one_to_one=True),
     "sm": Entry("SM", SM, PAIRWISE, "Leordeanu and Hebert, ICCV 2005", one_to_one=True),
     "smac": Entry("SMAC", SMAC, PAIRWISE, "Cour, Srinivasan and Shi, NIPS 2006", one_to_one=True),

@@ -1,0 +1,129 @@
+"""Minimising a quadratic function of a few binary variables: roof duality, and enumeration of what that leaves open."""
+
+import numpy as np
+
+from adgm._kernels.types import compiled
+
+OPEN = -1  # a variable that roof duality leaves undecided
+
+
+@compiled
+def network(single, pair):
+    """The flow network of Boros and Hammer for Σ single·y + Σ_{c<d} pair·y·y, every term rewritten over literals with
+    positive coefficients: node 2c is y_c, 2c + 1 its negation, the last two are "true" (source) and "false" (sink)."""
+    k = single.size
+    source, sink = 2 * k, 2 * k + 1
+    capacity = np.zeros((2 * k + 2, 2 * k + 2))
+    alone = single.copy()
+    for c in range(k):
+        for d in range(c + 1, k):
+            w = pair[c, d]
+            if w == 0.0:
+                continue
+            other = 2 * d
+            if w < 0.0:  # w·y·z = w·y − w·y·(1 − z)
+                alone[c] += w
+                other = 2 * d + 1
+            half = 0.5 * abs(w)
+            capacity[2 * c, other ^ 1] += half
+            capacity[other, 2 * c + 1] += half
+    for c in range(k):
+        literal = 2 * c if alone[c] > 0.0 else 2 * c + 1
+        half = 0.5 * abs(alone[c])
+        capacity[source, literal ^ 1] += half
+        capacity[literal, sink] += half
+    return capacity
+
+
+@compiled
+def reach(capacity, source, least, via):
+    """Which nodes the source reaches along edges with more than `least` left, breadth first; `via`: from where."""
+    n = len(capacity)
+    via[:] = -1
+    via[source] = source
+    queue = np.empty(n, np.int64)
+    queue[0], head, tail = source, 0, 1
+    while head < tail:
+        a = queue[head]
+        head += 1
+        for b in range(n):
+            if via[b] < 0 and capacity[a, b] > least:
+                via[b] = a
+                queue[tail] = b
+                tail += 1
+
+
+@compiled
+def roof_dual(single, pair):
+    """0, 1 or OPEN for every variable: the decided values are those of some minimum, and taking them never costs."""
+    k = single.size
+    capacity = network(single, pair)
+    source, sink = 2 * k, 2 * k + 1
+    least = 1e-12 * (capacity.max() if k else 0.0)
+    via = np.empty(2 * k + 2, np.int64)
+    reach(capacity, source, least, via)
+    while via[sink] >= 0:
+        room, b = np.inf, sink
+        while b != source:
+            room = min(room, capacity[via[b], b])
+            b = via[b]
+        b = sink
+        while b != source:
+            capacity[via[b], b] -= room
+            capacity[b, via[b]] += room
+            b = via[b]
+        reach(capacity, source, least, via)
+    value = np.full(k, OPEN)
+    for c in range(k):
+        if via[2 * c] >= 0 and via[2 * c + 1] < 0:
+            value[c] = 1
+        elif via[2 * c + 1] >= 0 and via[2 * c] < 0:
+            value[c] = 0
+    return value
+
+
+@compiled
+def minimise_binary(single, pair, most):
+    """(values, what they cost): roof duality decides what it can; of the rest `most` variables are enumerated, or, if
+    there are more, changed one by one from zero as long as that pays. Never above zero, what all zeros cost."""
+    k = single.size
+    value = roof_dual(single, pair)
+    rest = np.flatnonzero(value == OPEN)
+    value[rest] = 0
+    slope = single.copy()  # what changing a variable from 0 to 1 costs
+    total = 0.0
+    for c in range(k):
+        if value[c] == 1:
+            total += slope[c]
+            for d in range(k):
+                slope[d] += pair[c, d]
+    best, lowest = value.copy(), total
+    if rest.size <= most:
+        for step in range(1, 1 << rest.size):
+            bit = 0
+            while not (step >> bit) & 1:
+                bit += 1
+            flipped = rest[bit]  # the reflected code changes one variable at a time
+            sign = 1.0 - 2.0 * value[flipped]
+            total += sign * slope[flipped]
+            value[flipped] = 1 - value[flipped]
+            for d in range(k):
+                slope[d] += sign * pair[flipped, d]
+            if total < lowest:
+                lowest = total
+                best[:] = value
+        return best, lowest
+    while True:
+        lead, change = -1, -1e-12 * (1.0 + abs(total))
+        for at in range(rest.size):
+            c = rest[at]
+            sign = 1.0 - 2.0 * value[c]
+            if sign * slope[c] < change:
+                lead, change = c, sign * slope[c]
+        if lead < 0:
+            return value, total
+        sign = 1.0 - 2.0 * value[lead]
+        value[lead] = 1 - value[lead]
+        total += change
+        for d in range(k):
+            slope[d] += sign * pair[lead, d]
