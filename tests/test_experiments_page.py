@@ -18,6 +18,7 @@ from ui import experiments as page
 from ui.charts.experiment import curves, picked
 from ui.jobs import experiment
 from ui.jobs.experiment import Laboratory, Running, store_path
+from ui.results import Results, recipe_of
 
 TINY = Experiment(
     "tiny",
@@ -49,12 +50,12 @@ def own_cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory) -> page.Results:
+def results(tmp_path_factory) -> Results:
     path = tmp_path_factory.mktemp("page") / "tiny.jsonl"
     runner.run(TINY, path)
     content = store.read(path)
     experiment = summary.declared(content)
-    return page.Results(content, experiment, summary.enriched(content, experiment))
+    return Results(content, experiment, summary.enriched(content, experiment))
 
 
 def opened(**state) -> AppTest:
@@ -132,7 +133,7 @@ def test_results_are_shown_and_the_pairs_behind_a_point_come_worst_first(results
 def test_every_row_leads_back_to_the_run_that_made_it(results):
     made = {unit.key: unit.setup for unit in TINY.units()}
     for row in results.rows:
-        assert page.recipe_of(TINY, TINY.panel(row["panel"]), row) == made[row["key"]]
+        assert recipe_of(TINY, TINY.panel(row["panel"]), row) == made[row["key"]]
         assert isinstance(made[row["key"]], Recipe)
 
 
