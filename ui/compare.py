@@ -14,9 +14,7 @@ from features.metrics import BETTER, WORD, number, ratio
 from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import Pair
-from features.plots import figures
 from features.plots.theme import KINDS
-from features.recipe import PAIR_FILE
 from ui import canvas, examples, exports, live, match, run_book, scrubber, url_state, visitors, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
@@ -83,7 +81,7 @@ def show() -> None:
                 pictures(progress)
                 charts(compared, progress)
             if not progress.active:
-                take_away(compared)
+                exports.comparison(compared.chosen, compared.series.progress().rows, compared.command)
 
 
 def compared_now(chosen: Chosen | None) -> Compared | None:
@@ -383,35 +381,6 @@ def charts(compared: Compared, progress: Progress) -> None:
             key="scatter chart",
             alt="Score against accuracy of every method",
         )
-
-
-# ---- taking it away ----------------------------------------------------------------------------------------------
-
-
-def take_away(compared: Compared) -> None:
-    rows = compared.series.progress().rows
-    pair = compared.chosen.pair
-    if not any(row.metrics is not None for row in rows):
-        return
-    with st.expander("Take it away", icon=":material/download:", key="take comparison"):
-        st.markdown("**Table**")
-        with st.container(horizontal=True):
-            exports.download("CSV", "comparison.csv", lambda: comparison.table_csv(rows))
-            exports.download("Markdown", "comparison.md", lambda: comparison.table_markdown(rows).encode())
-            exports.download("LaTeX", "comparison.tex", lambda: comparison.table_latex(rows).encode())
-        st.markdown("**Pictures and matchings**")
-        with st.container(horizontal=True):
-            for kind in ("png", "pdf"):
-                exports.download(f"Grid ({kind.upper()})", f"grid.{kind}", partial(grid, compared, kind))
-            exports.download("Matchings (JSON)", "matchings.json", lambda: comparison.matchings_json(pair, rows))
-        st.markdown("**The same on the command line**")
-        if compared.chosen.own:
-            st.caption(f"The points exist only here: save the pair as {PAIR_FILE} from the Match page first.")
-        st.code(compared.command, language="bash", wrap_lines=True)
-
-
-def grid(compared: Compared, kind: str) -> bytes:
-    return figures.save(comparison.grid_figure(compared.chosen.pair, compared.series.progress().rows), kind)
 
 
 # ---- opening a row -----------------------------------------------------------------------------------------------

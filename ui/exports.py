@@ -1,13 +1,15 @@
 """Taking it away: pictures, tables, the whole run, and ways to make the same run again."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
+from features import comparison as compared
 from features import exports
+from features.comparison import Row
 from features.metrics import number
 from features.plots import figures
 from features.problem_files import from_pair, write_problem
@@ -121,3 +123,28 @@ def points(chosen: Chosen) -> None:
         download("Left points (CSV)", "left-points.csv", exports.keypoints(chosen.pair.left))
         download("Right points (CSV)", "right-points.csv", exports.keypoints(chosen.pair.right))
         download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(chosen.pair, chosen.recipe))
+
+
+def comparison(chosen: Chosen, rows: Sequence[Row], command: str) -> None:
+    """Of several methods: their table, pictures and matchings."""
+    if not any(row.metrics is not None for row in rows):
+        return
+    with st.expander("Take it away", icon=":material/download:", key="take comparison"):
+        st.markdown("**Table**")
+        with st.container(horizontal=True):
+            download("CSV", "comparison.csv", lambda: compared.table_csv(rows))
+            download("Markdown", "comparison.md", lambda: compared.table_markdown(rows).encode())
+            download("LaTeX", "comparison.tex", lambda: compared.table_latex(rows).encode())
+        st.markdown("**Pictures and matchings**")
+        with st.container(horizontal=True):
+            for kind in ("png", "pdf"):
+                download(f"Grid ({kind.upper()})", f"grid.{kind}", partial(grid, chosen, rows, kind))
+            download("Matchings (JSON)", "matchings.json", lambda: compared.matchings_json(chosen.pair, rows))
+        st.markdown("**The same on the command line**")
+        if chosen.own:
+            st.caption(f"The points exist only here: save the pair as {PAIR_FILE} from the Match page first.")
+        st.code(command, language="bash", wrap_lines=True)
+
+
+def grid(chosen: Chosen, rows: Sequence[Row], kind: str) -> bytes:
+    return figures.save(compared.grid_figure(chosen.pair, rows), kind)
