@@ -30,6 +30,12 @@ signal.signal(signal.SIGUSR1, count)
 from streamlit.web.cli import main
 main()
 """
+# What the server's library logs when a page has gone while it was being answered.
+GONE = re.compile(
+    r"^(?:[^\n]*\b(?:Error|Exception|WARNING)\b[^\n]*\n)?Traceback \(most recent call last\):\n"
+    r"(?:[ |+][^\n]*\n|\n)*[^\n]*(?:WebSocketDisconnect|ClientDisconnect|ConnectionClosed)[^\n]*$",
+    re.MULTILINE,
+)
 ENDED = "Converged|Stopped|Ended|Failed"
 
 
@@ -44,6 +50,11 @@ class Server:
 
     def written(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def complaints(self) -> str:
+        """Its log, if anything went wrong; a page that was closed in the middle of an answer is nobody's fault."""
+        said = GONE.sub("", self.written())
+        return said if re.search("Traceback|Error|Exception|WARNING", said) else ""
 
     def solvers(self) -> int:
         """How many threads run a solver now."""
@@ -226,6 +237,18 @@ class Visit:
 
     def press(self, name: str) -> None:
         self.main.get_by_role("button", name=name, exact=True).click()
+
+    def download(self, name: str) -> bytes:
+        """The file behind a button."""
+        with self.page.expect_download() as coming:
+            self.press(name)
+        return bytes(coming.value.path().read_bytes())
+
+    def unfold(self, name: str) -> None:
+        """Open a panel, with a key: what stands above may still grow, and a click between two places hits nothing."""
+        self.settled()
+        self.page.locator("summary", has_text=name).press("Enter")
+        self.page.locator("details[open] > summary", has_text=name).wait_for()
 
     def choose(self, label: str, option: str) -> None:
         """Another option of a select box, whose name may go on with its present value."""

@@ -2,12 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from experiments.browser import chromium, chromium_path
+from experiments.browser import Server, Visit, chromium, chromium_path, serving
 
 
 def missing(what: str, demanded_by: str) -> None:
@@ -47,3 +48,35 @@ def browser() -> Iterator[object]:
     pytest.importorskip("playwright.sync_api")
     with chromium() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app on a machine without the real data sets, whose runs end soon after their page is gone."""
+    cache = str(tmp_path_factory.mktemp("cache"))
+    with serving(ADGM_DATA_DIR=None, XDG_CACHE_HOME=cache, ADGM_PATIENCE="20") as running:
+        yield running
+        assert not running.complaints()
+
+
+@pytest.fixture(scope="module")
+def window(browser: Any) -> Iterator[object]:
+    """Pages that share a cache, as a visitor's do."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def visit(window: object, server: Server) -> Iterator[Callable[..., Visit]]:
+    """Opens a page of the app, which must not meet an error."""
+    visits: list[Visit] = []
+
+    def open_page(query: str = "", context: object = None) -> Visit:
+        visits.append(Visit(context or window, f"{server.url}/{query}"))
+        return visits[-1]
+
+    yield open_page
+    for one in visits:
+        one.close()
+        assert not one.errors

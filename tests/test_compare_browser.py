@@ -4,14 +4,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
-from experiments.browser import Server, serving
+from experiments.browser import Server
 from experiments.browser import Visit as AnyVisit
 from features import comparison
 from features.ransac import CLASSICS
@@ -30,13 +29,6 @@ CELLS = """name => {
 }"""
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving() as running:
-        yield running
-        assert "Traceback" not in running.written(), running.written()
 
 
 class Visit(AnyVisit):
@@ -71,7 +63,7 @@ class Visit(AnyVisit):
         frame = table.bounding_box()
         self.page.mouse.click(frame["x"] + x, frame["y"] + 18 + 35 * row)
 
-    def download(self, name: str) -> tuple[str, bytes]:
+    def taken(self, name: str) -> tuple[str, bytes]:
         with self.page.expect_download() as coming:
             self.button(name).click()
         return coming.value.suggested_filename, Path(coming.value.path()).read_bytes()
@@ -118,22 +110,22 @@ def test_compare_all_sort_take_away_and_open_a_row(visit):
 
     # every file can be read
     here.main.get_by_text("Take it away").click()
-    name, data = here.download("CSV")
+    name, data = here.taken("CSV")
     rows = list(csv.DictReader(io.StringIO(data.decode())))
     assert name == "comparison.csv" and [row["method"] for row in rows] == labels
     assert all(0 <= float(row["accuracy"]) <= 1 and float(row["gap"]) >= 0 for row in rows)
-    name, data = here.download("Markdown")
+    name, data = here.taken("Markdown")
     lines = data.decode().splitlines()
     assert name == "comparison.md" and len(lines) == 2 + len(labels)
     assert {line.count("|") for line in lines} == {lines[0].count("|")}
-    name, data = here.download("LaTeX")
+    name, data = here.taken("LaTeX")
     assert name == "comparison.tex" and data.decode().count(r"\\") == 1 + len(labels)
-    name, data = here.download("Grid (PNG)")
+    name, data = here.taken("Grid (PNG)")
     picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
     assert name == "grid.png" and min(picture.shape[:2]) > 300
-    name, data = here.download("Grid (PDF)")
+    name, data = here.taken("Grid (PDF)")
     assert name == "grid.pdf" and data.startswith(b"%PDF") and data.rstrip().endswith(b"%%EOF")
-    name, data = here.download("Matchings (JSON)")
+    name, data = here.taken("Matchings (JSON)")
     content = json.loads(data)
     assert name == "matchings.json" and [one["label"] for one in content["methods"]] == labels
     first = content["methods"][0]

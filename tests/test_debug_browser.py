@@ -1,11 +1,10 @@
 """The Debug page in a real Chromium: from a wrong match on Match to its ledger in two clicks, and a term lights up."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from experiments.browser import Server, Visit, serving
+from experiments.browser import Visit
 from features.explain import case_of
 from features.recipe import Recipe
 
@@ -18,13 +17,6 @@ MIDDLE = """(board, [i, j]) => {
 PICKED = "(board, [i, j]) => board.selected && board.selected.i === i && board.selected.j === j"
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving() as running:
-        yield running
-        assert "Traceback" not in running.written(), running.written()
 
 
 def test_from_a_wrong_match_to_its_ledger_in_two_clicks_and_its_terms_light_up(browser, server):

@@ -1,22 +1,12 @@
 """The Experiments page in a real Chromium: run, stop, resume, read the report, click a point and open its pair."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from experiments.browser import Server, Visit, serving
+from experiments.browser import Server, Visit
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[Server]:
-    """The app on a machine without the real data sets, with a cache of its own."""
-    cache = str(tmp_path_factory.mktemp("cache"))
-    with serving(ADGM_DATA_DIR=None, XDG_CACHE_HOME=cache, ADGM_PATIENCE="20") as running:
-        yield running
-        assert "Traceback" not in running.written(), running.written()
 
 
 def done(visit: Visit) -> int:

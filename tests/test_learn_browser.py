@@ -1,25 +1,17 @@
 """The Learn page in a real Chromium: by keyboard alone, by mouse, on a locked link, on paper, to Match and back."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from experiments.browser import Server, serving
+from experiments.browser import Server
 from experiments.browser import Visit as AnyVisit
 from ui.learn.chapters import CHAPTERS
 
 COURSE = list(CHAPTERS.values())
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving() as running:
-        yield running
-        assert "Traceback" not in running.written(), running.written()
 
 
 class Visit(AnyVisit):

@@ -16,49 +16,13 @@ import numpy as np
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from experiments.browser import Server, Visit, serving, wait_until
-from features.datasets import DATASETS
+from experiments.browser import Visit, wait_until
 from features.exports import open_pair
-from features.models import MODELS
-from features.pairs import mapped
-from features.problem_files import from_pair, normal_form, read_problem, write_problem
 from features.recipe import Recipe
 
 pytestmark = pytest.mark.browser
-HEARTBEAT = 15.0  # seconds until a run without a page ends; a busy machine's pages tick slowly
+HEARTBEAT = 20.0  # seconds until a run without a page ends, as the server of these tests has them
 Open = Callable[..., Visit]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[Server]:
-    """The app on a machine without the real data sets, whose runs end soon after their page is gone."""
-    cache = str(tmp_path_factory.mktemp("cache"))
-    with serving(ADGM_DATA_DIR=None, XDG_CACHE_HOME=cache, ADGM_PATIENCE=str(HEARTBEAT)) as running:
-        yield running
-        written = running.written()
-        assert not re.search("Traceback|Error|Exception|WARNING", written), written
-
-
-@pytest.fixture(scope="module")
-def window(browser) -> Iterator[object]:
-    """Pages that share a cache, as a visitor's do."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def visit(window, server) -> Iterator[Open]:
-    visits: list[Visit] = []
-
-    def open_page(query: str = "", context=None) -> Visit:
-        visits.append(Visit(context or window, f"{server.url}/{query}"))
-        return visits[-1]
-
-    yield open_page
-    for one in visits:
-        one.close()
-        assert not one.errors
 
 
 @pytest.fixture(scope="module")
@@ -86,21 +50,8 @@ def points_of(payloads: list[bytes], chart: str) -> list[dict[str, int]]:
     return found
 
 
-def download(page: Visit, name: str) -> bytes:
-    with page.page.expect_download() as waiting:
-        page.press(name)
-    return waiting.value.path().read_bytes()
-
-
 def table(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode())))
-
-
-def unfold(page: Visit, name: str) -> None:
-    """With a key: what stands above may still grow, and a click between two places hits nothing."""
-    page.settled()
-    page.page.locator("summary", has_text=name).press("Enter")
-    page.page.locator("details[open] > summary", has_text=name).wait_for()
 
 
 # ------------------------------------------------------------------ a run that goes on
@@ -355,31 +306,31 @@ def test_a_clicked_match_tells_its_terms(finished):
 
 
 def test_every_export_can_be_read(finished):
-    unfold(finished, "Take it away")
-    assert cv2.imdecode(np.frombuffer(download(finished, "PNG"), np.uint8), cv2.IMREAD_COLOR).shape[0] > 200
-    assert cv2.imdecode(np.frombuffer(download(finished, "Curves (PNG)"), np.uint8), cv2.IMREAD_COLOR).shape[0] > 200
-    assert ElementTree.fromstring(download(finished, "SVG")).tag.endswith("svg")
-    assert download(finished, "PDF").startswith(b"%PDF")
-    matches = table(download(finished, "Matches (CSV)"))
+    finished.unfold("Take it away")
+    assert cv2.imdecode(np.frombuffer(finished.download("PNG"), np.uint8), cv2.IMREAD_COLOR).shape[0] > 200
+    assert cv2.imdecode(np.frombuffer(finished.download("Curves (PNG)"), np.uint8), cv2.IMREAD_COLOR).shape[0] > 200
+    assert ElementTree.fromstring(finished.download("SVG")).tag.endswith("svg")
+    assert finished.download("PDF").startswith(b"%PDF")
+    matches = table(finished.download("Matches (CSV)"))
     assert [[int(row["left"]), int(row["right"])] for row in matches] == sorted(finished.lines())
-    content = json.loads(download(finished, "Matches (JSON)"))
+    content = json.loads(finished.download("Matches (JSON)"))
     setup = Recipe.from_dict(content["recipe"])
     assert [[row["left"], row["right"]] for row in content["matches"]] == sorted(finished.lines())
-    history = table(download(finished, "History (CSV)"))
+    history = table(finished.download("History (CSV)"))
     assert int(history[-1]["iteration"]) == finished.iteration()
     pair = setup.pair()
     for side, points in (("Left", pair.left.points), ("Right", pair.right.points)):
-        rows = table(download(finished, f"{side} points (CSV)"))
+        rows = table(finished.download(f"{side} points (CSV)"))
         assert np.allclose([[float(row["x"]), float(row["y"])] for row in rows], points.xy, atol=0.01)
-    with np.load(io.BytesIO(download(finished, "Run (NPZ)")), allow_pickle=False) as arrays:
+    with np.load(io.BytesIO(finished.download("Run (NPZ)")), allow_pickle=False) as arrays:
         assert arrays["pairs"].tolist() == sorted(finished.lines())
-    opened = open_pair(download(finished, "Pair (ZIP)"))
+    opened = open_pair(finished.download("Pair (ZIP)"))
     assert opened.pair.shape == pair.shape and opened.recipe == setup
 
 
 def test_the_link_gives_the_same_matching_elsewhere(finished, visit, browser):
     if not finished.page.get_by_role("tab", name="Link").is_visible():
-        unfold(finished, "Take it away")
+        finished.unfold("Take it away")
     finished.page.get_by_role("tab", name="Link").click()
     link = finished.page.get_by_test_id("stCode").filter(has_text="run=1").inner_text().strip()
     assert parse_qs(urlparse(link).query)["data"] == ["turntable"]
@@ -390,159 +341,3 @@ def test_the_link_gives_the_same_matching_elsewhere(finished, visit, browser):
     other.page.reload()  # the address alone restores the choice
     other.ready()
     assert other.board("board => board.points") == finished.board("board => board.points")
-
-
-# ------------------------------------------------------------------ one's own images and points
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory) -> list[str]:
-    """Two views of the turntable as PNG files, and a text that calls itself one."""
-    folder = tmp_path_factory.mktemp("pictures")
-    pair = DATASETS["turntable"].load(left=20, right=30)
-    files = []
-    for name, view in (("left", pair.left), ("right", pair.right)):
-        files.append(str(folder / f"{name}.png"))
-        cv2.imwrite(files[-1], np.ascontiguousarray(view.image.rgb[..., ::-1]))
-    (folder / "text.png").write_text("no image, but words", encoding="utf-8")
-    return [*files, str(folder / "text.png")]
-
-
-def test_two_uploaded_images_are_detected_matched_saved_and_opened_again(visit, pictures, tmp_path):
-    page = visit("?data=own&model=C&method=adgm1")
-    page.says("Drop two images")
-    inputs = page.side.locator('input[type="file"]')
-    inputs.nth(0).set_input_files(pictures[0])
-    inputs.nth(1).set_input_files(pictures[2])
-    page.says("right image")
-    page.says(re.compile("is not an image"))
-    inputs.nth(1).set_input_files(pictures[1])
-    page.ready()
-    page.choose("Pace", "full speed")
-    page.press("Start")
-    page.finish()
-    found = page.lines()
-    assert len(found) >= 10
-    unfold(page, "Take it away")
-    saved = tmp_path / "pair.zip"
-    saved.write_bytes(download(page, "Pair (ZIP)"))
-
-    again = visit("?data=own&model=B&method=adgm1")
-    again.says("Drop two images")
-    again.side.locator('input[type="file"]').last.set_input_files(saved)
-    again.ready()
-    again.choose("Pace", "full speed")
-    again.press("Start")
-    again.finish()
-    assert again.lines() == found  # with the model and the solver that were saved, too
-
-
-@pytest.fixture(scope="module")
-def photographs(tmp_path_factory) -> list[str]:
-    """Two photographs of one thing, and one of another."""
-    folder = tmp_path_factory.mktemp("photographs")
-    portrait = DATASETS["portrait"].load(points=10)
-    other = DATASETS["turntable"].load(left=20, right=30)
-    files = []
-    for name, image in (("left", portrait.left.image), ("right", portrait.right.image), ("other", other.left.image)):
-        files.append(str(folder / f"{name}.jpg"))
-        cv2.imwrite(files[-1], np.ascontiguousarray(image.rgb[..., ::-1]))
-    return files
-
-
-def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(visit, photographs):
-    page = visit("?data=own")
-    page.says("Drop two images")
-    inputs = page.side.locator('input[type="file"]')
-    for at, file in enumerate(photographs[:2]):
-        inputs.nth(at).set_input_files(file)
-    page.ready()
-    page.choose("Pace", "full speed")
-    page.press("Start")
-    page.finish()
-    page.says(re.compile(r"matches obey an? (homography|affine map)"))
-    camera = DATASETS["portrait"].load(points=10).homography
-    unfold(page, "Take it away")
-    rows = table(download(page, "Matches (CSV)"))
-    verified = [row for row in rows if row["verified"] == "1"]
-    ends = np.array([[float(row[f"{side}_{axis}"]) for axis in "xy"] for row in verified for side in ("left", "right")])
-    gaps = np.hypot(*(mapped(camera, ends[0::2]) - ends[1::2]).T)
-    assert len(verified) > 50 and (gaps < 4).mean() > 0.9
-    assert json.loads(download(page, "Map (JSON)"))["error_px"] < 3
-
-    drawn = page.board("board => board.shown.length")
-    slider = page.page.get_by_role("slider", name="Least strength of a line")
-    slider.fill("0.95")
-    page.wait_until(lambda: 0 < page.board("board => board.shown.length") < drawn)
-    assert page.board("board => Math.min(...board.shown.map((line) => line.value)) >= 0.95")
-    over = page.page.get_by_alt_text("The left photograph, laid over it")
-    over.scroll_into_view_if_needed()
-    page.wait_until(lambda: over.evaluate("image => image.naturalWidth > 0"))
-    page.page.get_by_role("slider", name=re.compile("From the right photograph")).fill("1")
-    assert over.evaluate("image => image.style.opacity") == "1"
-
-
-def test_photographs_of_two_things_are_told_apart(visit, photographs):
-    page = visit("?data=own")
-    page.says("Drop two images")
-    inputs = page.side.locator('input[type="file"]')
-    inputs.nth(0).set_input_files(photographs[0])
-    inputs.nth(1).set_input_files(photographs[2])
-    page.ready()
-    page.choose("Pace", "full speed")
-    page.press("Start")
-    assert "do not seem to show the same thing" in page.says(re.compile("do not seem to show")).inner_text()
-
-
-def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_path):
-    pair = DATASETS["random"].load(inliers=6, outliers=2)
-    problem = MODELS["B"].build(pair, rows="at_most_one", cols="at_most_one")
-    written = write_problem(from_pair(pair, problem, "similarity"), ".dd")
-    (tmp_path / "problem.dd").write_bytes(written)
-    page = visit("?data=own")
-    page.says("Drop two images")
-    page.side.locator('input[type="file"]').last.set_input_files(tmp_path / "problem.dd")
-    page.says(re.compile("Given costs"))
-    page.choose("Pace", "full speed")
-    page.press("Start")
-    page.finish()
-    page.press("How far from optimal?")
-    page.says(re.compile("Proved optimal|Gap"))
-    page.main.get_by_role("button", name="Stop the search").wait_for(state="hidden")
-    page.settled()  # the end of the search draws the whole page: what is unfolded before that is folded again
-    unfold(page, "Take it away")
-    assert len(table(download(page, "Matches (CSV)"))) == 6
-    again = read_problem(download(page, "Problem (DD)"), "problem.dd")
-    ours, theirs = normal_form(again.problem), normal_form(read_problem(written, "problem.dd").problem)
-    x = np.eye(6, 8).astype(bool)[problem.layout.row, problem.layout.col]
-    assert ours.energy(x) == theirs.energy(x)
-
-
-def test_points_added_dragged_and_deleted_with_the_mouse_are_in_the_file(visit):
-    page = visit()
-    page.ready()
-    page.main.get_by_role("button", name="More").click()
-    page.page.get_by_text("Edit points").click()
-    page.says("Click to add a point")
-    page.page.keyboard.press("Escape")
-
-    def points() -> list[list[float]]:
-        page.wait_until(lambda: page.board("board => board.data.revision === board.memory.revision"))
-        page.settled()
-        rows = table(download(page, "Left points (CSV)"))
-        return [[float(row["x"]), float(row["y"])] for row in rows]
-
-    mouse, before = page.page.mouse, points()
-    mouse.click(*page.at(0, 40, 40))
-    page.says("Left points (CSV)")
-    page.wait_until(lambda: len(points()) == len(before) + 1)
-    assert np.allclose(points()[-1], [40, 40], atol=1)
-    mouse.move(*page.at(0, *points()[-1]))
-    mouse.down()
-    mouse.move(*page.at(0, 60, 50), steps=4)
-    mouse.move(*page.at(0, 80, 60), steps=4)
-    mouse.up()
-    page.wait_until(lambda: np.allclose(points()[-1], [80, 60], atol=1))
-    mouse.click(*page.at(0, *points()[-1]), button="right")
-    page.wait_until(lambda: len(points()) == len(before))
-    assert np.allclose(points(), before, atol=0.01)  # the canvas rounds to hundredths of a pixel
