@@ -83,7 +83,7 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
             "the middle of a run; the time limit and the times shown count computing only.",
         )
         with st.container(key="scrub"):
-            at = scrubber.show(st.empty(), run, labels, resting=snapshot.status in ("running", "waiting"))
+            at = scrubber.show(run, labels, resting=snapshot.status in ("running", "waiting"))
         with st.popover(
             "Examples",
             icon=":material/photo_library:",
