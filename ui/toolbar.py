@@ -71,17 +71,7 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
             help="End the run with the best matching so far",
         )
         _penalty_button(run, snapshot, active)
-        st.selectbox(
-            "Pace",
-            list(PACES),
-            key=PACE,
-            width=152,
-            on_change=change_pace,
-            label_visibility="collapsed",
-            disabled=present.locked("pace"),
-            help="A run often takes a few hundredths of a second: it is slowed down to be watched. Can be changed in "
-            "the middle of a run; the time limit and the times shown count computing only.",
-        )
+        _pace()
         with st.container(key="scrub"):
             at = scrubber.show(run, labels, resting=snapshot.status in ("running", "waiting"))
         with st.popover(
@@ -95,6 +85,20 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         with st.popover("More", icon=":material/more_horiz:", key="rarely", help="Time limit, graph, editing points"):
             _more(active)
     return at
+
+
+def _pace() -> None:
+    st.selectbox(
+        "Pace",
+        list(PACES),
+        key=PACE,
+        width=152,
+        on_change=change_pace,
+        label_visibility="collapsed",
+        disabled=present.locked("pace"),
+        help="A run often takes a few hundredths of a second: it is slowed down to be watched. Can be changed in "
+        "the middle of a run; the time limit and the times shown count computing only.",
+    )
 
 
 def _pause_button(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> None:
