@@ -17,9 +17,10 @@ from adgm.projections import project
 from adgm.reference import Iterate
 from adgm.solver import COUPLINGS, ADGMState
 from adgm.terms import Term, paid_terms
+from features.keypoints import Keypoints
 from features.metrics import Metrics, as_assignment, measure
 from features.models import MODELS
-from features.pairs import Pair
+from features.pairs import Pair, View
 from features.recipe import Recipe
 
 Floats = NDArray[np.float64]
@@ -101,6 +102,15 @@ def triangles(left: ArrayLike = LEFT, right: ArrayLike = RIGHT) -> Problem:
     # half, because the energy counts every edge in both directions
     cost = Formula(lengths[0], lengths[1], lambda a, b: np.abs(a - b)[..., 0] / 2)
     return Problem((3, 3), [cost], EXACTLY_ONE, EXACTLY_ONE)
+
+
+def triangle_pair(left: ArrayLike = LEFT, right: ArrayLike = RIGHT) -> Pair:
+    """The same as a pair that brings its costs along, to be matched like any other."""
+    views = [
+        View(None, Keypoints(100.0 * np.asarray(points, float), labels=names))
+        for points, names in ((left, NAMES), (right, NUMBERS))
+    ]
+    return Pair(views[0], views[1], None, "Chapter 1: two triangles", given=triangles(left, right))
 
 
 class Ranked(NamedTuple):

@@ -17,7 +17,9 @@ from ui import canvas
 from ui.canvas import KINDS, Line, Side
 
 ROOT = Path(__file__).parents[1]
-SOURCES = [(ROOT / "ui" / "canvas" / name).read_text(encoding="utf-8") for name in ("canvas.js", "paint.js")]
+SOURCES = [
+    (ROOT / "ui" / "canvas" / name).read_text(encoding="utf-8") for name in ("canvas.js", "paint.js", "matrix.js")
+]
 
 APP = """
 import numpy as np

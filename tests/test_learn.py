@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from adgm import ADGM, EXACTLY_ONE, reference
 from adgm.reference import Iterate
 from features import lessons
-from features.recipe import Recipe
+from features.recipe import OWN, Recipe
 from ui.learn import formula, teach, worksheet
 from ui.learn.assignment import SIX, as_points, as_text
 from ui.learn.chapter import Chapter
@@ -377,7 +377,8 @@ def test_a_link_locks_what_it_names_and_nothing_else():
 
 def test_the_course_uses_no_download():
     for chapter in COURSE:
-        assert chapter.recipe(chapter.defaults).dataset in ("turntable", "random", "warp")
+        brought = OWN if chapter.brings else None
+        assert chapter.recipe(chapter.defaults).dataset in ("turntable", "random", "warp", brought)
     assert lessons.STRUCTURE.model_params["rows"] == EXACTLY_ONE
 
 
@@ -427,3 +428,13 @@ def test_what_is_on_the_screen_becomes_a_link_with_a_question():
     words = dict(parse_qsl(urlsplit(link).query))
     assert (words.pop("ask"), words.pop("lock")) == ("How many & why?", "rho,model")
     assert Recipe.from_query(words) == lessons.STUCK
+
+
+def test_dragged_points_travel_to_match_with_their_costs():
+    moved = [[[1.0, 1], [4, 1], [1, 5]], [[2.0, 2], [5, 2], [2, 5]]]
+    pair = lessons.triangle_pair(*moved)
+    problem = Recipe(OWN, model="given").problem(pair)
+    best = lessons.ranking(lessons.triangles(*moved))[0]
+    x = np.eye(3)[list(best.matching)].ravel()
+    assert problem.energy(x) == pytest.approx(best.energy)
+    assert pair.left.points.labels == lessons.NAMES and not pair.judged

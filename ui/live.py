@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from adgm import METHODS
 from features.graphs import GRAPHS
@@ -101,7 +100,7 @@ def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: 
     stop = stops[at] if stops else None
     with st.container(horizontal=True, vertical_alignment="center", key="told"):
         with st.container(gap=None, key="status"):
-            _status(st.empty(), st.empty(), chosen, run, snapshot)
+            _status(chosen, run, snapshot)
         toolbar.polish(chosen)
     final = run if stop is not None and stop.result else None
     picture, curves = st.columns([21, 10], gap="small")
@@ -119,7 +118,7 @@ def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: 
                 canvas.show(CANVAS, *sides(chosen.pair), mode="edit" if editing else "view", stage=True)
         details([st.empty() for _ in range(3)], final, canvas.picked(CANVAS))
     with curves.container(key="curves", gap="xsmall"):
-        _charts([st.empty() for _ in range(2)], run, snapshot, frames, stop if at < len(stops) - 1 else None)
+        _charts(run, snapshot, frames, stop if at < len(stops) - 1 else None)
         with st.container(key="matrix"):
             _matrix(chosen, run, snapshot, stops, stop)
 
@@ -130,14 +129,11 @@ def sides(pair: Pair) -> tuple[Side, Side]:
     return side(pair.left, "Left", graph), side(pair.right, "Right", graph)
 
 
-def _status(
-    about: DeltaGenerator, slot: DeltaGenerator, chosen: Chosen | None, run: Run | None, snapshot: Snapshot
-) -> None:
-    """What is matched by what; what it is doing, how far and how fast; what came of it."""
+def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
+    """What is matched by what; what it is doing, how far and how fast; what came of it. Always two elements."""
     stale = run is not None and chosen is not None and not run.answers(chosen)
-    if run is not None or chosen is not None:
-        changed = ". **The settings have changed since this run: Start runs the new ones.**" if stale else ""
-        about.caption(summary(chosen if run is None else run.chosen) + changed)
+    changed = ". **The settings have changed since this run: Start runs the new ones.**" if stale else ""
+    st.caption(summary(chosen if run is None else run.chosen) + changed)
     if run is None:
         earlier = RUN.get()
         kept = (
@@ -145,10 +141,10 @@ def _status(
             if earlier
             else ""
         )
-        slot.markdown("" if chosen is None else f"No matching yet: press **Start**.{kept}")
+        st.markdown("" if chosen is None else f"No matching yet: press **Start**.{kept}")
         return
     if snapshot.status == "failed":
-        slot.error(f"The run failed: {snapshot.error}")
+        st.error(f"The run failed: {snapshot.error}")
         return
     parts = [f"**{WORDS[snapshot.status]}**"]
     if snapshot.status == "waiting" and snapshot.position:
@@ -172,7 +168,7 @@ def _status(
     if not snapshot.active and snapshot.best is not None and (verdict := run.matching.metrics.verdict):
         parts.append(f"{VERDICT_ICONS[verdict]} {verdict}")
     parts.append(f"run {run.number}")
-    slot.markdown(" · ".join(parts))
+    st.markdown(" · ".join(parts))
 
 
 def turn(snapshot: Snapshot) -> str:
@@ -256,18 +252,11 @@ def stop_lines(run: Run, stop: Stop) -> list[Line]:
     return lines
 
 
-def _charts(
-    slots: Sequence[DeltaGenerator],
-    run: Run | None,
-    snapshot: Snapshot,
-    frames: tuple[Frame, ...],
-    looked_at: Stop | None,
-) -> None:
+def _charts(run: Run | None, snapshot: Snapshot, frames: tuple[Frame, ...], looked_at: Stop | None) -> None:
     """Residual and ρ, and the energy; `looked_at` is the earlier iteration that the slider is at."""
-    penalty, energy = slots
     if run is None or not frames:
-        for slot, key, text in zip(slots, CHARTS, PROMISES, strict=True):
-            slot.echarts_chart(blank(text), height=CHART, key=key, alt=text)
+        for key, text in zip(CHARTS, PROMISES, strict=True):
+            st.echarts_chart(blank(text), height=CHART, key=key, alt=text)
         return
     curves, cursor = curves_of(run, snapshot, frames), looked_at.frame.iteration if looked_at is not None else None
     kept = KEPT.get()
@@ -280,8 +269,8 @@ def _charts(
         spec, told = penalty_chart(curves, earlier, cursor, apart=apart), "Residual and penalty over the iterations"
     else:
         spec, told = blank("This method has no residual to draw."), "No residual"
-    penalty.echarts_chart(spec, height=CHART, key=CHARTS[0], alt=told)
-    energy.echarts_chart(
+    st.echarts_chart(spec, height=CHART, key=CHARTS[0], alt=told)
+    st.echarts_chart(
         energy_chart(curves, comparable, run.truth_energy, cursor),
         height=CHART,
         key=CHARTS[1],

@@ -54,6 +54,7 @@ def show() -> None:
     with stage:
         teach.box()
         live.show(chosen, shown, active=active, editing=editing)
+        teach.offer(chosen)  # above what comes with a result, so that it stays where it is
     over = shown if shown is not None and not active and shown.job.snapshot().best is not None else None
     if over is not None:
         run_book.note_run(over)
@@ -71,7 +72,6 @@ def show() -> None:
                 exports.show(over)
             elif chosen is not None and editing:
                 exports.points(chosen)
-    teach.offer(chosen)
 
 
 def is_active(run: Run | None) -> bool:

@@ -137,19 +137,17 @@ def step(by: int) -> None:
         run.job.rest(AT_ONCE)  # it mostly is done at once, and this very update can show it
 
 
-def show(slot: DeltaGenerator, run: Run | None, labels: Sequence[str], resting: bool) -> int:
+def show(run: Run | None, labels: Sequence[str], resting: bool) -> int:
     """The slider, always in the same place; the stop that it is at."""
     if run is None or resting or len(labels) < 2:
-        slot.select_slider(
-            "Iteration", RESTING, RESTING[1], key="no frames", disabled=True, label_visibility="collapsed"
-        )
+        st.select_slider("Iteration", RESTING, RESTING[1], key="no frames", disabled=True, label_visibility="collapsed")
         return len(labels) - 1
     at = position(run, labels)
     if playing():
-        slot.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
+        st.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
         return at
     st.session_state[_slider(run)] = labels[at]
-    slot.select_slider(
+    st.select_slider(
         "Iteration",
         labels,
         key=_slider(run),

@@ -74,7 +74,7 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         _penalty_button(run, snapshot, active)
         _pace()
         with st.container(key="scrub"):
-            at = scrubber.show(st.empty(), run, labels, resting=snapshot.moving)
+            at = scrubber.show(run, labels, resting=snapshot.moving)
         with st.popover(
             "Examples",
             icon=":material/photo_library:",

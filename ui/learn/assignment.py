@@ -9,7 +9,7 @@ import streamlit as st
 from features import lessons
 from features.lessons import NAMES, NUMBERS
 from features.plots.theme import BLUE, FAINT
-from features.recipe import Recipe
+from features.recipe import OWN, Recipe
 from ui import present
 from ui.learn import boards, pictures
 from ui.learn.chapter import Chapter, Control, Desk, Question, Values
@@ -105,7 +105,8 @@ for each in lessons.ranking(lessons.triangles()):  # all six, the best first
     picture=show_triangles,
     answer=lambda values: tried(values).energy <= ranked(values)[0].energy + 1e-9,
     solution=lambda values: f"{ranked(values)[0].name} costs least, {ranked(values)[0].energy:.2f}",
-    recipe=lambda values: Recipe("random", {"inliers": 3, "outliers": 0}, "B"),
+    recipe=lambda values: Recipe(OWN, model="given"),
+    brings=lambda values: lessons.triangle_pair(*as_points(values["points"])),
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from features.pairs import Pair
 from features.recipe import Recipe
 from ui import present
 from ui.learn import formula
@@ -80,6 +81,7 @@ class Chapter:
     picture: Callable[["Desk"], None]
     answer: Callable[[Values], Answer]
     recipe: Callable[[Values], Recipe]
+    brings: Callable[[Values], Pair] | None = None  # the pair that the recipe is about, where no data set has it
     controls: tuple[Control, ...] = ()
     free: Mapping[str, str] = field(default_factory=dict)  # what the picture itself lets one change, as text
     lit: Callable[[Values], str] | None = None  # the part of the formula that matters now
