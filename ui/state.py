@@ -77,7 +77,7 @@ ANSWERS: "Slot[dict[Any, Progress]]" = Slot("answers")  # and what came of it ea
 
 # Widgets
 PACE, LIMIT, GRAPH, EDIT = "pace", "limit", "graph", "edit"
-TOOL = "debug tool"
+TOOL, MATCH = "debug tool", "debug match"
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
 
 
