@@ -79,6 +79,9 @@ def lit(page: Visit) -> bytes:
     page.settled()
     page.page.wait_for_timeout(1500)  # until it is drawn
     picture: bytes = page.page.screenshot()
+    page.page.mouse.move(0, 0)
+    page.wait_until(lambda: page.board("board => board.data.sides[0].edges.length === 0"))
+    page.page.wait_for_timeout(1000)  # until nothing is lit any more
     return picture
 
 

@@ -56,6 +56,9 @@ def test_from_a_wrong_match_to_its_ledger_in_two_clicks_and_its_terms_light_up(b
     visit.wait_until(lights_up)
     visit.wait_until(lambda: visit.board("board => board.data.sides[0].edges.length > 0"))
 
+    visit.page.mouse.move(0, 0)  # and goes out again
+    visit.wait_until(lambda: visit.board("board => board.data.sides[0].edges.length === 0"))
+
     visit.main.get_by_role("radio", name=re.compile("Confidence$")).click()
     visit.press("Find margins")
     visit.says(re.compile(f"of {len(case.pairs)} margins certified"))

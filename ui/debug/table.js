@@ -1,5 +1,6 @@
 // A table: the line under the pointer, or with the keyboard's focus, is told; a click holds it.
 const WAIT = 90;                // milliseconds that the pointer must rest: crossing the table lights nothing
+const LEAVE = 400;              // after so many without it, nothing is lit any more
 
 function cell(tag, text, bar) {
   const made = document.createElement(tag);
@@ -48,7 +49,7 @@ export default function ({ parentElement, data, setStateValue }) {
   };
   root.onmouseleave = () => {
     clearTimeout(root.timer);
-    if (root.held === null) root.timer = setTimeout(() => tell(null), WAIT);
+    if (root.held === null) root.timer = setTimeout(() => { if (root.isConnected) tell(null); }, LEAVE);
   };
   root.onfocusin = (event) => { if (root.held === null && lineOf(event) !== null) tell(lineOf(event)); };
   root.onclick = (event) => {
