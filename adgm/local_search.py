@@ -56,7 +56,14 @@ def improve_without(problem: Problem, assignment: Assignment, variable: int, ste
     """A matching near this one that does not use a variable, as good as `improve` and so many steps of tabu search per
     node make it; nothing is built anew. It uses the variable only where nothing near can do without."""
     barred = _surroundings(problem).without(variable)
-    return barred.polish(assignment, steps)[0]
+    on, layout = np.array(assignment, dtype=np.bool_), problem.layout
+    pairs = barred.pairs(on)
+    near = None  # only what lies in its row and column can take its place; a tabu search looks at all others anyway
+    if on[variable] and barred.has_tabu_search:
+        near = (layout.row == layout.row[variable]) | (layout.col == layout.col[variable])
+    barred.descend(on, pairs, barred.edges(on), awake=near)
+    barred.tabu_search(on, pairs, steps)
+    return on
 
 
 def has_tabu_search(problem: Problem) -> bool:
@@ -134,14 +141,14 @@ class Surroundings:
         on = np.array(assignment, dtype=np.bool_)
         return on, self.descend(on, self.pairs(on), self.edges(on), most_changes)
 
-    def polish(self, assignment: Assignment, steps: int = TABU_POLISHED) -> tuple[Assignment, float]:
+    def polish(self, assignment: Assignment) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
         question, end, gained = self.polished
         if np.array_equal(question, on):  # a run often rounds to the same matching twice in a row
             return end.copy(), gained
         question, pairs, edges = on.copy(), self.pairs(on), self.edges(on)
         gained = self.descend(on, pairs, edges)
-        further = self.tabu_search(on, pairs, steps)
+        further = self.tabu_search(on, pairs, TABU_POLISHED)
         if further < -self.tolerance:
             further += self.descend(on, self.pairs(on), self.edges(on))
         self.polished = question, on.copy(), gained + further
@@ -170,13 +177,15 @@ class Surroundings:
         edges: FloatArray,
         most: int = MOST_CHANGES,
         forced: LongArray = NOTHING,
+        awake: Assignment | None = None,
     ) -> float:
         """`_kernels.local_search.descend` with missing columns computed: the energy change.
 
-        After `forced` changes only what they touch is looked at; otherwise everything, until nothing pays.
+        After `forced` changes only what they touch is looked at, with `awake` ones these first; otherwise everything,
+        until nothing pays.
         """
-        thorough = not len(forced)
-        awake = np.full(len(on), thorough)
+        thorough = not len(forced) and awake is None
+        awake = np.full(len(on), thorough) if awake is None else awake
         missing, descent = 0, Descent()
         while missing >= 0:
             with self.runtime.guard():

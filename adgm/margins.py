@@ -23,6 +23,7 @@ from adgm.rounding import Assignment, hungarian
 from adgm.terms import Match
 
 EFFORT = 1e7  # pair costs that the proof may visit; some ten million a second
+FEWEST_SWEEPS = 2  # what a proof takes at least; without that much effort none is tried
 SWEEPS = 12  # most rounds of the ascent that serves all matches
 TAKE = 0.7  # see `adgm.baselines.dd.DD.take`
 
@@ -64,11 +65,12 @@ def margins(
     answer: ArrayLike,
     matches: Iterable[Match] | None = None,
     *,
+    rivals: Iterable[ArrayLike] = (),
     effort: float = EFFORT,
     steps: int = 1,
 ) -> tuple[Margin, ...]:
     """The margins of some matches of a matching, of all if none are named; see `refined`."""
-    *_, last = refined(problem, answer, matches, effort=effort, steps=steps)
+    *_, last = refined(problem, answer, matches, rivals=rivals, effort=effort, steps=steps)
     return last
 
 
@@ -77,23 +79,28 @@ def refined(
     answer: ArrayLike,
     matches: Iterable[Match] | None = None,
     *,
+    rivals: Iterable[ArrayLike] = (),
     effort: float = EFFORT,
     steps: int = 1,
 ) -> Iterator[tuple[Margin, ...]]:
     """The margins as they become better known: after each match's search, after the ascent, after each proof.
 
-    `effort`: how many pair costs the proof may visit, 0 proves nothing. `steps`: of the tabu search per node, for
-    each match. Problems of order 3 and more, and those that match one to many, are searched and not proved.
+    `rivals`: matchings that are known already, such as the truth. `effort`: pair costs that the proof may visit; too
+    little for two sweeps over all of them, such as 0, proves nothing. `steps`: of the tabu search per node, for each
+    match. Problems of order 3 and more, and those that match one to many, are searched and not proved.
     """
     chosen = checked(problem, answer)
     here = problem.energy(chosen)
     book = Book(problem, chosen, here, variables(problem, chosen, matches))
+    for rival in rivals:
+        book.meet(checked(problem, rival))
     yield book.margins()
     for v in book.asked:
         check_time()
         book.look(v, steps)
         yield book.margins()
-    if effort > 0 and not refusal(problem) and bytes_needed(problem) <= problem.memory:
+    affordable = effort >= FEWEST_SWEEPS * problem.n**2 and bytes_needed(problem) <= problem.memory
+    if affordable and not refusal(problem):
         yield from book.proved(effort)
 
 

@@ -1,11 +1,13 @@
 """The README's pictures of the app, taken from a real run in a real browser: python assets/make_pictures.py
 
 Writes match.png and photographs.png (finished runs) and match.gif (a run itself) beside this file. With --all, pictures
-in the dark and on a phone go to a folder of one's choice, for looking at.
+in the dark and on a phone go to a folder of one's choice, for looking at. With --docs only the pictures of
+docs/debugging.md are taken; they need the House data set (ADGM_DATA_DIR).
 """
 
 import argparse
 import io
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -21,6 +23,7 @@ from experiments.browser import Server, Visit, chromium, serving  # noqa: E402
 WIDTH, HEIGHT = 1400, 860
 PHOTOGRAPHS = "?data=portrait&model=photo&method=adgm"
 SCENE = "?data=turntable&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C&method=adgm"
+HOUSE = "?data=house&data.left=0&data.right=40&data.points=10&model={model}&method=adgm"
 Box = dict[str, float]
 GIF_WIDTH, FRAMES, MILLISECONDS, COLOURS = 760, 36, 120, 192
 
@@ -43,6 +46,39 @@ def finished(browser: Any, server: Server, **options: Any) -> bytes:
     page.page.wait_for_timeout(1500)  # the numbers below fade in
     picture: bytes = page.page.screenshot()
     page.close()
+    return picture
+
+
+def debugging(browser: Any, server: Server) -> dict[str, bytes]:
+    """The walk through docs/debugging.md, tab by tab."""
+    page = open_page(browser, server, HOUSE.format(model="B"), viewport={"width": 1280, "height": 760})
+    page.choose("Pace", "full speed")
+    page.press("Start")
+    page.finish()
+    page.press("Debug this run")
+    page.settled()
+    page.choose("Match", "the whole matching")
+    taken = {"ledger": lit(page)}
+    page.main.get_by_role("radio", name=re.compile("Way back$")).click()
+    page.says(re.compile("exchanges lead to the truth"))
+    taken["way-back"] = lit(page)
+    page.main.get_by_role("radio", name=re.compile("Confidence$")).click()
+    page.choose("Margins", "prove hard")
+    for button, words in (("Find margins", "margins certified"), ("Find stability", "points moved by")):
+        page.press(button)
+        page.says(re.compile(words))
+    taken["confidence"] = lit(page)
+    page.close()
+    return taken
+
+
+def lit(page: Visit) -> bytes:
+    """The page with the first line of its table pointed at."""
+    page.settled()
+    page.page.locator(".lines tbody tr").first.hover()
+    page.settled()
+    page.page.wait_for_timeout(1500)  # until it is drawn
+    picture: bytes = page.page.screenshot()
     return picture
 
 
@@ -98,7 +134,13 @@ def animated(frames: list[Image.Image]) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", type=Path, metavar="FOLDER", help="also take dark and narrow pictures, into a folder")
+    parser.add_argument("--docs", action="store_true", help="take the pictures of docs/debugging.md instead")
     options = parser.parse_args()
+    if options.docs:
+        with serving() as server, chromium() as browser:
+            for name, picture in debugging(browser, server).items():
+                (HERE / "docs" / f"debugging-{name}.png").write_bytes(picture)
+        return
     with serving(ADGM_DATA_DIR=None) as server, chromium() as browser:
         (HERE / "match.png").write_bytes(finished(browser, server))
         (HERE / "photographs.png").write_bytes(finished(browser, server, scene=PHOTOGRAPHS))

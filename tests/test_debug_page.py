@@ -85,8 +85,9 @@ def test_other_runs_say_what_they_prove_and_can_be_looked_at(case):
 def test_every_tab_is_drawn_for_any_case(case, tab):
     perfect = replace(case, answer=case.truth)
     unknown = replace(case, pair=replace(case.pair, truth=None))
-    for one in (case, perfect, unknown):
-        page(one, tool=tab)
+    drawn = [text(page(one, tool=tab)) for one in (case, perfect, unknown)]
+    assert "Model prefers this" in drawn[0] and "Both agree" in drawn[1] and "truth is unknown" in drawn[2]
+    assert len(set(drawn)) == 3
 
 
 def test_margins_stability_and_calibration_are_found_and_told(case):

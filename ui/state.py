@@ -80,7 +80,7 @@ BOOK: "Slot[Book]" = Slot("run book")  # every run since the page was opened
 
 # Widgets
 PACE, LIMIT, GRAPH, EDIT = "pace", "limit", "graph", "edit"
-TOOL = "debug tool"
+TOOL, MATCH = "debug tool", "debug match"
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
 
 

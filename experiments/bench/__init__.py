@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from experiments.bench import baselines, solver
+from experiments.bench import baselines, explain, solver
 from experiments.bench.solver import Reading
 
 
@@ -26,6 +26,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "edges": lambda: solver.in_process("on_edges", 150),
     "formula": lambda: solver.in_process("large_formula", 200),
     "photos": lambda: solver.in_process("readings", module="photos"),
+    "margins": explain.all_margins,
     "start": solver.start_up,
     "ui": app,
 }

@@ -102,7 +102,12 @@ class Case:
 
     def margins(self, **options: Any) -> tuple[Margin, ...]:
         """How much dearer it is to do without each match; see `adgm.margins`."""
-        return margins(self.problem, self.answer, **options)
+        return margins(self.problem, self.answer, rivals=self.rivals, **options)
+
+    @property
+    def rivals(self) -> list[Assignment]:
+        """Matchings that are known beside the answer: the truth."""
+        return [] if self.truth is None else [self.truth]
 
 
 def case_of(recipe: Recipe, **options: Any) -> Case:

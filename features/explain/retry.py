@@ -86,7 +86,7 @@ def from_truth(case: Case, watch: Watch | None = None, time_limit: float | None 
         told = "Begun at the truth, the run stays there: **where it began is what went wrong**, not the model's costs."
     elif here < there - _same(there):
         told = (
-            f"Begun at the truth, the run leaves it for {_worth(case, here)} ({moved} other matches): **the model "
+            f"Begun at the truth, the run leaves it for {_worth(case, here)} ({_others(moved)}): **the model "
             "prefers another matching**."
         )
     else:
@@ -96,7 +96,7 @@ def from_truth(case: Case, watch: Watch | None = None, time_limit: float | None 
         )
     if gain < -_same(there):
         changed = int((nearby & ~truth).sum())
-        told += f" Small changes alone improve on the truth, by {number(-gain)} with {changed} other matches."
+        told += f" Small changes alone improve on the truth, by {number(-gain)} with {_others(changed)}."
     else:
         told += " No swap or move improves the truth: it is a local optimum of the model."
     return _retry(case, "truth", result.assignment, here, told)
@@ -114,6 +114,10 @@ def _retry(case: Case, what: str, assignment: Assignment, energy: float, proves:
     metrics = measure(case.pair, case.problem, assignment, case.sense)
     right = "" if metrics.correct is None else f" ({metrics.correct} of {metrics.possible} right)"
     return Retry(what, assignment, energy, metrics.correct, f"{proves}{right}")
+
+
+def _others(count: int) -> str:
+    return f"{count} other {'match' if count == 1 else 'matches'}"
 
 
 def _worth(case: Case, energy: float) -> str:

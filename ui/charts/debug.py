@@ -24,7 +24,12 @@ def energy_along(way: Path, at: int | None = None) -> Spec:
             "value": [k, energy],
             "symbolSize": 13 if at is not None and k == at + 1 else 8,
             "itemStyle": {"color": VERMILION if k == 0 else GREEN if k == len(energies) - 1 else BLUE},
-            "label": {"show": k in names, "formatter": names.get(k, ""), "position": "top", "color": GREY},
+            "label": {
+                "show": k in names,
+                "formatter": names.get(k, ""),
+                "position": "top" if k else "right",
+                "color": GREY,
+            },
         }
         for k, energy in enumerate(energies)
     ]

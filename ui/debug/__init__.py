@@ -19,10 +19,11 @@ from features.matching import Matching
 from features.recipe import OWN, Recipe
 from ui import url_state
 from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
+from ui.debug.opened import open_case
 from ui.jobs.task import Report
 from ui.live import literal
 from ui.outcome import VERDICT_ICONS
-from ui.state import AGAIN, CASE, FOCUS, TOOL, begin
+from ui.state import AGAIN, CASE, FOCUS, MATCH, TOOL, begin
 
 SECONDS = 60.0  # for a run that is made again
 AGAIN_QUESTION = ("run again",)
@@ -66,9 +67,7 @@ def offer(found: Matching, picked: Callable[[], Match | None]) -> None:
 
 def enter(case: Case, focus: Match | None = None) -> None:
     """Turn to this page with a case."""
-    CASE.set(case)
-    FOCUS.set(focus) if focus is not None else FOCUS.pop()
-    AGAIN.pop()
+    open_case(case, focus)
     st.switch_page(st.Page(show, url_path="debug"))
 
 
@@ -167,8 +166,9 @@ def choose_focus(case: Case) -> Match | None:
     """One match, the wrong ones first, or all of them together."""
     right = [(i, j) for i, j in case.pairs.tolist() if (i, j) not in case.wrong]
     offered: list[Match | str] = [WHOLE, *case.wrong, *right]
-    before, key = FOCUS.get(), f"focus {id(case)}"
-    begin(key, before if before in offered else [*case.wrong, WHOLE][0])
+    before = FOCUS.get()
+    if st.session_state.get(MATCH) not in offered:
+        st.session_state[MATCH] = before if before in offered else [*case.wrong, WHOLE][0]
 
     def told(match: Match | str) -> str:
         if isinstance(match, str):
@@ -179,7 +179,7 @@ def choose_focus(case: Case) -> Match | None:
         partner = case.partner(i)
         return f"{i} → {j}, wrong" + ("" if partner is None else f": should be {partner}")
 
-    found = st.selectbox("Match", offered, key=key, format_func=told, width=280, label_visibility="collapsed")
+    found = st.selectbox("Match", offered, key=MATCH, format_func=told, width=280, label_visibility="collapsed")
     if isinstance(found, str):
         FOCUS.pop()
         return None

@@ -67,7 +67,7 @@ def ask(case: Case) -> tuple[float, float, int]:
 def find_margins(case: Case, effort: float, report: Report) -> tuple[Margin, ...]:
     found: tuple[Margin, ...] = ()
     count = len(case.pairs)
-    for k, found in enumerate(refined(case.problem, case.answer, effort=effort, steps=STEPS)):
+    for k, found in enumerate(refined(case.problem, case.answer, rivals=case.rivals, effort=effort, steps=STEPS)):
         done = f"{min(k, count)} of {count} searched" if k <= count else f"{sum(m.certified for m in found)} certified"
         report(k / (2 * count + 14), done, found)
     return found

@@ -1,5 +1,6 @@
 """The ledger: every term that speaks for a wrong match or for the truth, what they add up to, and who is to blame."""
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -12,8 +13,8 @@ from features.explain.retry import ATTEMPTS, Retry
 from features.metrics import number
 from features.tables import csv_text
 from ui.debug import picture, table, working
+from ui.debug.opened import open_case
 from ui.jobs.task import Report
-from ui.state import CASE, FOCUS
 
 MOST_LINES = 400
 SECONDS = 60.0  # for another run
@@ -144,5 +145,4 @@ def try_again(case: Case, name: str, report: Report) -> Retry:
 
 def look_at(case: Case, found: Retry) -> None:
     """Debug what another run found."""
-    CASE.set(Case(case.recipe, case.pair, case.problem, found.assignment))
-    FOCUS.pop()
+    open_case(replace(case, answer=found.assignment))

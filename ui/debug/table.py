@@ -6,6 +6,7 @@ Streamlit's own table knows clicks only. A click holds the line until it is clic
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 import streamlit as st
 
@@ -19,9 +20,10 @@ class Row:
 
 
 def lines(key: str, header: Sequence[str], rows: Sequence[Row], *, height: int = 330) -> int | None:
-    """Show the table; the number of the line that is pointed at or held."""
-    kept = st.session_state.get(key) or {}
-    at = kept.get("line") if isinstance(kept, dict) or hasattr(kept, "get") else None
+    """Show the table; the number of the line that is pointed at or held. Other lines are another table."""
+    key = f"{key} {crc32(repr(rows).encode())}"
+    kept = st.session_state.get(key)
+    at = None if kept is None else kept.get("line")
     _COMPONENT(
         key=key,
         data={

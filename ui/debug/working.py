@@ -55,7 +55,8 @@ def stop() -> None:
     if asked is None:
         return
     asked.task.stop()
-    kept = {**(ANSWERS.get() or {}), (asked.case, asked.question): asked.task.progress()}
+    earlier = {key: known for key, known in (ANSWERS.get() or {}).items() if key[0] is asked.case}  # others are gone
+    kept = {**earlier, (asked.case, asked.question): asked.task.progress()}
     ANSWERS.set(dict([*kept.items()][-MOST_ANSWERS:]))
 
 
