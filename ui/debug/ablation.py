@@ -10,7 +10,7 @@ from features.explain.ablation import Effect, ablation, variations
 from features.explain.trials import pairs_like
 from features.metrics import score
 from features.recipe import OWN
-from ui.debug import opening, working
+from ui.debug import exits, working
 from ui.jobs.task import Report
 from ui.state import begin
 
@@ -66,10 +66,10 @@ def show(case: Case, focus: Match | None) -> None:
         st.caption("Select a line to see its matching.")
         return
     effect = effects[at[0]]
-    st.image(opening.drawn(case, effect.trials[0])[1], caption=effect.what, width="stretch")
+    st.image(exits.drawn(case, effect.trials[0])[1], caption=effect.what, width="stretch")
     if effect.variation.opens:
         if st.button("Open on Match", key="ablation open", icon=":material/share:"):
-            opening.on_match(effect.trials[0].recipe)
+            exits.on_match(effect.trials[0].recipe)
     else:
         st.caption("The model has no parameter for this change, so it cannot be opened on Match.")
 

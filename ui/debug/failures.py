@@ -12,7 +12,7 @@ from features.explain import Case
 from features.explain.failures import CAUSES, Failure, by_cause, failures
 from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN
-from ui.debug import opening, working
+from ui.debug import exits, working
 from ui.jobs.task import Report
 from ui.state import begin
 
@@ -60,7 +60,7 @@ def searched(case: Case, count: int, wide: bool, report: Report) -> list[Shown]:
     every: list[Shown] = []
     report(0.0, f"0 of {len(recipes)} pairs")
     for failure in failures(recipes, time_limit=LIMIT):
-        every.append(Shown(failure, opening.drawn(case, failure.trial)[1]))
+        every.append(Shown(failure, exits.drawn(case, failure.trial)[1]))
         report(len(every) / len(recipes), f"{len(every)} of {len(recipes)} pairs", list(every))
     return every
 
@@ -110,9 +110,9 @@ def table(chosen: Sequence[Shown]) -> None:
     one = chosen[at[0]]
     with st.container(horizontal=True, key="failures-open"):
         if st.button("Debug this pair", key="failures debug", icon=":material/bug_report:"):
-            opening.on_debug(one.failure.trial.recipe)
+            exits.on_debug(one.failure.trial.recipe)
         if st.button("Open on Match", key="failures match", icon=":material/share:"):
-            opening.on_match(one.failure.trial.recipe)
+            exits.on_match(one.failure.trial.recipe)
     picture, points = st.columns([3, 2])
     picture.image(one.picture, width="stretch")
     lines = [

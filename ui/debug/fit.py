@@ -13,7 +13,7 @@ from features.explain.fitting import Fit, Fitting, Step, fittable, split
 from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN, Recipe
 from ui.charts.tools import fit_chart
-from ui.debug import opening, working
+from ui.debug import exits, working
 from ui.jobs.task import Report
 from ui.state import begin
 
@@ -120,9 +120,9 @@ def outcome(case: Case, found: Fit) -> None:
     recipe = replace(case.recipe, model_params=found.recipe.model_params)
     with st.container(horizontal=True, key="fit-use"):
         if st.button("Use it on Match", key="fit use", type="primary", icon=":material/share:"):
-            opening.on_match(recipe)
+            exits.on_match(recipe)
         if st.button("Debug this pair with it", key="fit debug", icon=":material/bug_report:"):
-            opening.on_debug(recipe)
+            exits.on_debug(recipe)
     python, command, link = st.tabs(["Python", "Command line", "Link"])
     python.code(recipe.as_python(), language="python")
     command.code(recipe.as_command(), language="bash")

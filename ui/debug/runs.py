@@ -9,7 +9,7 @@ from features.explain import Case
 from features.explain.run_book import Entry
 from ui import run_book
 from ui.charts.tools import parallel_chart
-from ui.debug import opening
+from ui.debug import exits
 
 SHOWN = (
     "run",
@@ -107,7 +107,7 @@ def open_entry(entry: Entry) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Run {entry.number}**, {entry.trial.metrics.explanation}", width="stretch")
             if st.button("Open on Match", key="book open", icon=":material/share:"):
-                opening.on_match(entry.trial.recipe)
+                exits.on_match(entry.trial.recipe)
         picture, curves = st.columns([3, 2])
         picture.image(entry.picture, width="stretch")
         if entry.curves is not None:

@@ -15,7 +15,7 @@ from features.pairs import Pair
 from features.parameters import Parameter
 from ui import run_book
 from ui.charts.tools import clicked, sweep_chart, told
-from ui.debug import opening, working
+from ui.debug import exits, working
 from ui.jobs.task import Report
 from ui.state import begin
 
@@ -101,7 +101,7 @@ def swept(case: Case, axes: Sequence[Axis], report: Report) -> tuple[Shot, ...]:
     for cell in sweep(case.recipe, *axes, pair=case.pair, time_limit=LIMIT):
         trial = cell.trials[0]
         few = total <= MOST_PICTURES
-        pair, picture = opening.drawn(case, trial) if few else (opening.pair_of(case, trial.recipe), b"")
+        pair, picture = exits.drawn(case, trial) if few else (exits.pair_of(case, trial.recipe), b"")
         shots.append(Shot(cell, pair, picture))
         report(len(shots) / total, f"{len(shots)} of {total} settings", tuple(shots))
     return tuple(shots)
@@ -127,7 +127,7 @@ def show_shots(case: Case, axes: Sequence[Axis], shots: Sequence[Shot]) -> None:
         shot = shots[at]
         with st.container(border=True, key="sweep-clicked"):
             open_button(shot, "sweep open clicked")
-            st.image(shot.picture or opening.drawn(case, shot.cell.trials[0])[1], width="stretch")
+            st.image(shot.picture or exits.drawn(case, shot.cell.trials[0])[1], width="stretch")
     if not shots[0].picture:
         return
     for begins in range(0, len(shots), COLUMNS):
@@ -142,7 +142,7 @@ def open_button(shot: Shot, key: str) -> None:
     trial = shot.cell.trials[0]
     text = f"{', '.join(map(told, shot.cell.setting))}: {trial.metrics.caption}"
     if st.button(text, key=key, type="tertiary", help=f"{trial.metrics.verdict or ''} Open on the Match page"):
-        opening.on_match(trial.recipe)
+        exits.on_match(trial.recipe)
 
 
 # ---- the smallest change -----------------------------------------------------------------------------------------
@@ -181,4 +181,4 @@ def show_change(case: Case, focus: Match | None, axis: Axis) -> None:
         opens = change.trial is not None and change.value != change.now
         if opens and st.button("Open on Match", key="change open", icon=":material/share:"):
             assert change.trial is not None
-            opening.on_match(change.trial.recipe)
+            exits.on_match(change.trial.recipe)
