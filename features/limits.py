@@ -40,7 +40,7 @@ class Limits:
     table_bytes: int = 1 << 30  # for its tables while it is solved
     # Work
     running: int = CORES  # jobs that compute at the same time
-    waiting: int = 20  # jobs that may queue for a place
+    waiting: int = 60  # jobs beside those, asleep or in the queue
     jobs_each: int = 6  # of one visitor at the same time
     job_seconds: float = 3600.0  # of computing
     preparing_seconds: float = 60.0  # for reading, detecting and building where a page waits for it
@@ -78,7 +78,6 @@ PUBLIC = Limits(
     variables=250_000,
     build_bytes=150_000_000,
     table_bytes=200_000_000,
-    waiting=60,
     jobs_each=4,
     job_seconds=60.0,
     preparing_seconds=20.0,

@@ -23,9 +23,10 @@ log = logging.getLogger(__name__)
 
 
 def places() -> Iterator[Path]:
-    """Where numba would keep what it compiles."""
+    """Where numba would keep what it compiles: where it was told to, else in the tree or the user's cache."""
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR)
+        return
     yield Path(__file__).with_name("__pycache__")
     yield Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
 
@@ -54,7 +55,9 @@ def settle() -> bool:
         return False
     with suppress(OSError, shutil.Error):
         if shipped:  # compiled when an image was built, and read-only now
-            shutil.copytree(shipped, folder, dirs_exist_ok=True)
+            shutil.copytree(shipped, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
+        for each in (Path(folder), *Path(folder).rglob("*/")):  # copied with the modes of what may be read-only
+            each.chmod(0o700)
     config.CACHE_DIR = os.environ[VARIABLE] = folder
     return True
 
