@@ -21,13 +21,14 @@ from adgm.penalty import AUTO, RULES
 from adgm.potentials import Potential, Sparse
 from adgm.problem import Problem
 from adgm.rounding import Assignment, best_rounding
+from adgm.run import guess
 from adgm.solver import ADGM, ADGMState
 from adgm.state import State
 
 PROPOSALS = 12  # fusion moves after a wave
 BATCH = 2  # members that search at a time once a wave is over, whatever the number of cores
-WITNESSES = 3  # searches from random matchings that must lead to the best one before the end of a round …
-FEWER_WITNESSES = 2  # … and where all but one member of the wave led there, too
+# Searches from random matchings that must lead to the best one: in general, and if all but one of the wave led there.
+WITNESSES, FEWER_WITNESSES = 3, 2
 SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
 T = TypeVar("T")
@@ -203,9 +204,10 @@ class Portfolio:
         check(self)
 
     def init(self, problem: Problem) -> PortfolioState:
-        members = self._wave(problem, ())
-        first = members[0].run
-        return PortfolioState(iteration=0, x=first.x, energy=first.energy, members=members)
+        first, *others = self._wave(problem, ())
+        first = with_matching(problem, first, polish(problem, guess(problem)[0])[0])  # for whoever is short of time
+        state = PortfolioState(iteration=0, x=first.run.x, energy=first.run.energy, members=(first, *others))
+        return self._led(problem, state)
 
     def done(self, state: PortfolioState) -> bool:
         return state.finished
@@ -347,9 +349,8 @@ class Portfolio:
         """The members' matchings merged, and proposals where these are quick; the leading member gets the result."""
         best = state.best
         assert best is not None
-        for each in state.members[state.first :]:
-            if each.best is not None:
-                best = fuse(problem, best, each.best)[0]
+        for each in (one.best for one in state.members[state.first :] if one.best is not None):
+            best = fuse(problem, best, each)[0]
         if has_tabu_search(problem):
             start = FusionState(iteration=0, x=best.astype(float), best=best, best_energy=problem.energy(best))
             best = Fusion(patience=PROPOSALS, seed=self.seed).step(problem, start, PROPOSALS).best
