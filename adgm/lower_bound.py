@@ -13,7 +13,10 @@ from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
 from adgm.run import Run
 
-__all__ = ["Bound", "bound", "refusal"]
+__all__ = ["Bound", "bound", "hopeless", "refusal"]
+
+# Every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this.
+LOOK, HOPELESS = 4, 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,13 @@ def bound(
         nodes=state.nodes,
         seconds=result.seconds,
     )
+
+
+def hopeless(state: DDState) -> bool:
+    """Whether the dual ascent is too slow to lead to a proof: candidates that fall are what makes it fast."""
+    if state.iteration == 0 or state.iteration % LOOK or state.current is None:
+        return False
+    return len(state.current.names) == len(state.root.variable) and state.gap * state.iteration > HOPELESS
 
 
 def in_one_go(problem: Problem, given: Assignment | None) -> Bound:

@@ -11,28 +11,26 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from adgm._kernels import FloatArray
-from adgm.baselines.dd import DDState
 from adgm.branch_and_bound import bytes_needed
 from adgm.deadline import carried
+from adgm.fusion import Fusion, FusionState, fuse
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.lower_bound import bound, refusal
+from adgm.lower_bound import bound, hopeless, refusal
 from adgm.options import check, option
 from adgm.penalty import AUTO, RULES
 from adgm.potentials import Potential, Sparse
 from adgm.problem import Problem
 from adgm.rounding import Assignment, best_rounding
+from adgm.run import guess
 from adgm.solver import ADGM, ADGMState
 from adgm.state import State
 
+PROPOSALS = 12  # fusion moves after a wave
 BATCH = 2  # members that search at a time once a wave is over, whatever the number of cores
-WITNESSES = 3  # searches from random matchings that must lead to the best one before the end of a round …
-FEWER_WITNESSES = 2  # … and where all but one member of the wave led there, too
+# Searches from random matchings that must lead to the best one: in general, and if all but one of the wave led there.
+WITNESSES, FEWER_WITNESSES = 3, 2
 SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
-LOOK, HOPELESS = (
-    4,
-    0.8,
-)  # every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -154,11 +152,11 @@ class Portfolio:
     """ADGM+ : a portfolio of ADGM runs that differ in what decides where they end, on all cores.
 
     Waves of members: every `stride` iterations all round and improve their matching by the local search, and losers
-    end. Then the dual bound of `adgm.lower_bound` looks for a proof (or for something better); without one follow
-    rounds of iterated local search (random perturbations and descents, tabu search where the problem allows) from every
-    member's matching, and from random restarts, because a deep optimum can lie far from where ADGM leads. It is over
-    when enough members agree, before the end of a round only if searches from random matchings are among them (runs of
-    ADGM alone have been seen to agree six to six on less than the optimum); else another wave starts.
+    end; fusion moves merge what they found. Then the dual bound of `adgm.lower_bound` looks for a proof (or for
+    something better); without one follow rounds of iterated local search (random perturbations and descents, tabu
+    search where the problem allows) from every member's matching, and from random restarts, because a deep optimum can
+    lie far from where ADGM leads. It is over when enough members agree, before the end of a round only with searches
+    from random matchings among them (six runs of ADGM may agree on less than the optimum); else another wave starts.
 
     Work is counted in iterations and every member has its own seed, so that the result does not depend on `threads`.
     """
@@ -206,9 +204,10 @@ class Portfolio:
         check(self)
 
     def init(self, problem: Problem) -> PortfolioState:
-        members = self._wave(problem, ())
-        first = members[0].run
-        return PortfolioState(iteration=0, x=first.x, energy=first.energy, members=members)
+        first, *others = self._wave(problem, ())
+        first = with_matching(problem, first, polish(problem, guess(problem)[0])[0])  # for whoever is short of time
+        state = PortfolioState(iteration=0, x=first.run.x, energy=first.run.energy, members=(first, *others))
+        return self._led(problem, state)
 
     def done(self, state: PortfolioState) -> bool:
         return state.finished
@@ -281,21 +280,23 @@ class Portfolio:
         )
 
     def _close_wave(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """The next piece of what follows a wave: the bound's judgement, then rounds of restarts and perturbations.
+        """The next piece of what follows a wave: fusion, the bound's judgement, rounds of restarts and perturbations.
 
         Pieces, so that somebody who waits can look, and stop, in between.
         """
         if state.piece == 0:
+            return replace(self._merged(problem, state), piece=1)
+        if state.piece == 1:
             if state.first == 0:
                 state = self._judged(problem, state)
             wave = state.members[state.first :]
             led = sum(each.holds(state.best) for each in wave)
-            return replace(state, piece=1, led=led, finished=state.proved, converged=state.proved)
+            return replace(state, piece=2, led=led, finished=state.proved, converged=state.proved)
         restarting, perturbing = max(1, self.scouts) if has_tabu_search(problem) else 1, max(1, self.kicks)
         members = list(state.members)
         order = sorted(range(state.first, len(members)), key=lambda i: not members[i].member.restart)
         batches = [order[at : at + BATCH] for at in range(0, len(order), BATCH)]
-        turn, rest = divmod(state.piece - 1, len(batches) * (restarting + perturbing))
+        turn, rest = divmod(state.piece - 2, len(batches) * (restarting + perturbing))
         batch, part = divmod(rest, restarting + perturbing)
 
         def further(each: MemberState) -> MemberState:
@@ -344,13 +345,27 @@ class Portfolio:
         at = iterated_local_search(problem, at, min(problem.shape) if self.kicks else 0, rng)[0]
         return replace(with_matching(problem, each, at), at=at, rng=rng, restarted=None)
 
+    def _merged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """The members' matchings merged, and proposals where these are quick; the leading member gets the result."""
+        best = state.best
+        assert best is not None
+        for each in (one.best for one in state.members[state.first :] if one.best is not None):
+            best = fuse(problem, best, each)[0]
+        if has_tabu_search(problem):
+            start = FusionState(iteration=0, x=best.astype(float), best=best, best_energy=problem.energy(best))
+            best = Fusion(patience=PROPOSALS, seed=self.seed).step(problem, start, PROPOSALS).best
+            assert best is not None
+        members = list(state.members)
+        members[state.leader] = with_matching(problem, members[state.leader], best)
+        return self._led(problem, replace(state, members=tuple(members)))
+
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
         """What the dual bound says of the best matching; a better one that it finds goes to the leading member."""
-        hopeless = self.effort < FEWEST_SWEEPS * problem.n**2
-        if hopeless or refusal(problem) or bytes_needed(problem) > problem.memory:
+        too_little = self.effort < FEWEST_SWEEPS * problem.n**2
+        if too_little or refusal(problem) or bytes_needed(problem) > problem.memory:
             return state
         assert state.best is not None
-        found = bound(problem, state.best, effort=self.effort, watch=hopeless_proof)
+        found = bound(problem, state.best, effort=self.effort, watch=hopeless)
         members = list(state.members)
         members[state.leader] = with_matching(problem, members[state.leader], found.best)
         return replace(self._led(problem, replace(state, members=tuple(members))), proved=found.solved)
@@ -390,13 +405,6 @@ class Portfolio:
             return [work(item) for item in items]
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(carried(work), items))
-
-
-def hopeless_proof(state: DDState) -> bool:
-    """Whether the dual ascent is too slow to lead to a proof: candidates that fall are what makes it fast."""
-    if state.iteration == 0 or state.iteration % LOOK or state.current is None:
-        return False
-    return len(state.current.names) == len(state.root.variable) and state.gap * state.iteration > HOPELESS
 
 
 def extended(each: MemberState, run: ADGMState) -> MemberState:

@@ -40,12 +40,17 @@ def portfolio() -> None:
     solve(Problem((2, 3), [Dense(np.eye(6))]), METHODS["adgm+"].make(max_iter=5))  # with the bound
 
 
+def fusion() -> None:
+    solve(Problem((2, 3), [Dense(np.eye(6))]), METHODS["fusion"].make(max_iter=2))
+
+
 STAGES: dict[str, Callable[[], None]] = {
     "plain": plain,
     "pairwise": pairwise,
     "sparse": sparse,
     "third order": third_order,
     "portfolio": portfolio,
+    "fusion": fusion,
 }
 
 if __name__ == "__main__":

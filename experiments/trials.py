@@ -195,7 +195,8 @@ def load(setup: Recipe) -> tuple[Pair, dict[str, Any], str]:
 def said(result: Result[Any]) -> Record:
     """What a method says beside its matching: a bound and whether it proves it, how many of its runs agree."""
     state = result.state
-    proof = {"lower": finite(float(state.lower)), "proved": bool(state.proved)} if hasattr(state, "lower") else {}
+    proof = {"lower": finite(float(state.lower))} if hasattr(state, "lower") else {}
+    proof |= {"proved": bool(state.proved)} if hasattr(state, "proved") else {}
     lanes = {"lanes": len(state.lanes), "agreeing": int(state.agreeing)} if hasattr(state, "lanes") else {}
     return proof | lanes
 

@@ -9,7 +9,7 @@ Study of Graph Matching Algorithms in Computer Vision, ECCV 2022, on their machi
 import argparse
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -236,7 +236,23 @@ def text(content: Content, asked: Experiment, cases: Sequence[Case], with_publis
     if with_published:
         head += f" Published: {CITE}, on their machine; the same instances."
     found = profiles(content.rows.values(), asked, cases)
-    return f"{head}\n\n{table(found + (published() if with_published else []), asked.marks).markdown()}"
+    told = [head, table(found + (published() if with_published else []), asked.marks).markdown()]
+    return "\n\n".join([*told, *times(content.rows.values(), asked)])
+
+
+def times(rows: Collection[Record], asked: Experiment) -> list[str]:
+    """A sentence per method: how long it computed, how soon it had its best, and how often it proved that optimal."""
+    sentences = []
+    for method in asked.methods:
+        mine = [row for row in rows if row["method"] == method and row.get("seconds_to_best") is not None]
+        if mine:
+            spent, to_best = (float(np.median([row[name] for row in mine])) for name in ("seconds", "seconds_to_best"))
+            proofs = sum(bool(row.get("proved")) for row in mine)
+            sentences.append(
+                f"{METHODS[method].label}: {spent:.3f} s in the median, {to_best:.3f} s to the best; "
+                f"{proofs} of {len(mine)} proved optimal."
+            )
+    return sentences
 
 
 def summary(content: Content) -> tuple[str, Figure | None]:
