@@ -1,8 +1,12 @@
 """Problems that several tests use."""
 
+import io
+
 import numpy as np
 
 from adgm import Dense, Formula, Problem, Sparse
+
+GENERAL = (".dd", ".dd.xz", ".npz")  # the problem files that take any problem of order 2
 
 
 def distances(points: np.ndarray) -> np.ndarray:
@@ -69,3 +73,15 @@ def planted(shape=(6, 8), order=2, seed=0, **options) -> tuple[Problem, np.ndarr
     else:
         matching[truth] = np.arange(small)
     return Problem(shape, potentials, **options), matching
+
+
+def npz(**arrays: object) -> bytes:
+    out = io.BytesIO()
+    np.savez(out, **{name: np.asarray(value) for name, value in arrays.items()})
+    return out.getvalue()
+
+
+def grid_distances(height: int, width: int) -> np.ndarray:
+    """The distances of the nug family: Manhattan on a grid."""
+    places = np.array([(i, j) for i in range(height) for j in range(width)], float)
+    return np.abs(places[:, None] - places[None]).sum(axis=2)
