@@ -1,5 +1,6 @@
 """The Match page in a real Chromium, with the built-in scenes: what a visitor does, and what comes of it."""
 
+import contextlib
 import csv
 import io
 import itertools
@@ -97,7 +98,17 @@ def table(data: bytes) -> list[dict[str, str]]:
 
 
 def unfold(page: Visit, name: str) -> None:
-    page.page.locator("summary", has_text=name).click()
+    """Open what is folded; a page that is being drawn anew can miss the click."""
+    summary = page.page.locator("summary", has_text=name)
+    box = page.page.locator("details").filter(has=summary)
+
+    def opened() -> bool:
+        return box.get_attribute("open") is not None
+
+    while not opened():
+        summary.click()
+        with contextlib.suppress(TimeoutError):
+            page.wait_until(opened, 5)
 
 
 # ------------------------------------------------------------------ a run that goes on
@@ -505,6 +516,9 @@ def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_pa
     page.finish()
     page.press("How far from optimal?")
     page.says(re.compile("Proved optimal|Gap"))
+    searching = page.main.get_by_role("button", name="Stop the search")
+    page.wait_until(lambda: searching.count() == 0)  # the page is drawn anew when the search ends
+    page.settled()
     unfold(page, "Take it away")
     assert len(table(download(page, "Matches (CSV)"))) == 6
     again = read_problem(download(page, "Problem (DD)"), "problem.dd")
