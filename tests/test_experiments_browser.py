@@ -64,7 +64,7 @@ def test_run_stop_resume_report_and_a_pair_behind_a_point(browser, server):
     points.nth(4).click()
     visit.says(re.compile("Random points, noise 20.0, seed"))
 
-    visit.main.get_by_text("Report and tables").click()
+    visit.unfold("Report and tables")
     visit.main.get_by_text("Read the report here").click()
     report = visit.main.frame_locator("iframe").last
     report.get_by_role("heading", name="How it was made").wait_for()

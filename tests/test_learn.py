@@ -100,9 +100,9 @@ def test_one_problem_is_wrong_and_the_other_stuck():
     wrong, stuck = lessons.solved(lessons.WRONG), lessons.solved(lessons.STUCK)
     assert wrong.metrics.verdict == "model prefers this" and stuck.metrics.verdict == "optimiser stuck"
     careful = lessons.careful(lessons.WRONG)
-    assert careful.result.state.proved and careful.metrics.verdict == "model prefers this"
+    assert lessons.proved(lessons.WRONG) and careful.metrics.verdict == "model prefers this"
     rescued = lessons.careful(lessons.STUCK)
-    assert rescued.result.state.proved and rescued.right == rescued.metrics.possible == 8
+    assert lessons.proved(lessons.STUCK) and rescued.right == rescued.metrics.possible == 8
 
 
 def test_a_fair_price_keeps_outliers_out_and_a_high_one_costs_right_matches():

@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
+from experiments.browser import Visit
 from features.datasets import DATASETS
 from features.models import MODELS
 from features.pairs import mapped
@@ -19,6 +21,13 @@ pytestmark = pytest.mark.browser
 
 def table(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def drop(page: Visit, at: int, file: str) -> None:
+    """A file into one of the sidebar's boxes; the page has taken it in when its name stands there."""
+    page.side.locator('input[type="file"]').nth(at).set_input_files(file)
+    page.side.get_by_text(Path(file).name).first.wait_for()
+    page.settled()
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +46,11 @@ def pictures(tmp_path_factory) -> list[str]:
 def test_two_uploaded_images_are_detected_matched_saved_and_opened_again(visit, pictures, tmp_path):
     page = visit("?data=own&model=C&method=adgm1")
     page.says("Drop two images")
-    inputs = page.side.locator('input[type="file"]')
-    inputs.nth(0).set_input_files(pictures[0])
-    inputs.nth(1).set_input_files(pictures[2])
+    drop(page, 0, pictures[0])
+    drop(page, 1, pictures[2])
     page.says("right image")
     page.says(re.compile("is not an image"))
-    inputs.nth(1).set_input_files(pictures[1])
+    drop(page, 1, pictures[1])
     page.ready()
     page.choose("Pace", "full speed")
     page.press("Start")
@@ -79,9 +87,8 @@ def photographs(tmp_path_factory) -> list[str]:
 def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(visit, photographs):
     page = visit("?data=own")
     page.says("Drop two images")
-    inputs = page.side.locator('input[type="file"]')
     for at, file in enumerate(photographs[:2]):
-        inputs.nth(at).set_input_files(file)
+        drop(page, at, file)
     page.ready()
     page.choose("Pace", "full speed")
     page.press("Start")
@@ -111,9 +118,8 @@ def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(vi
 def test_photographs_of_two_things_are_told_apart(visit, photographs):
     page = visit("?data=own")
     page.says("Drop two images")
-    inputs = page.side.locator('input[type="file"]')
-    inputs.nth(0).set_input_files(photographs[0])
-    inputs.nth(1).set_input_files(photographs[2])
+    drop(page, 0, photographs[0])
+    drop(page, 1, photographs[2])
     page.ready()
     page.choose("Pace", "full speed")
     page.press("Start")

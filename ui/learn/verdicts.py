@@ -28,7 +28,7 @@ def told(values: Values) -> str:
     run = found(values)
     numbers = f"Found: energy **{run.metrics.energy:.2f}**, {run.right} of {run.metrics.possible} right. "
     numbers += f"The truth: energy **{run.metrics.truth_energy:.2f}**."
-    if values["solver"] == MANY and run.result.state.proved:
+    if values["solver"] == MANY and lessons.proved(PROBLEMS[values["problem"]]):
         numbers += " Proved: no matching has a lower energy."
     return numbers
 
