@@ -92,7 +92,7 @@ def running(browser: Any, server: Server) -> list[Image.Image]:
     page.press("Start")
     page.press("Pause")
     page.says("Paused")
-    page.page.locator(".st-key-heat-map canvas").last.wait_for()
+    page.page.locator(".st-key-matrix canvas").last.wait_for()
     box, frames, going = region(page), list[Image.Image](), page.page.get_by_role("button", name="Step", exact=True)
     while going.is_enabled():
         frames.append(Image.open(io.BytesIO(page.page.screenshot(clip=box))).convert("RGB"))

@@ -36,6 +36,9 @@ GONE = re.compile(
     r"(?:[ |+][^\n]*\n|\n)*[^\n]*(?:WebSocketDisconnect|ClientDisconnect|ConnectionClosed)[^\n]*$",
     re.MULTILINE,
 )
+# What may fail: where Streamlit's page first looks for its server below a sub-page (it then asks the root), and
+# pictures of a page that was left while they were on their way; that those of a page are there is what `ready` asks.
+HARMLESS = re.compile(r"/\w+/_stcore/(health|host-config)$|/media/\w+\.(png|jpg)$")
 ENDED = "Converged|Stopped|Ended|Failed"
 
 
@@ -198,8 +201,9 @@ class Visit:
         self.page.goto(url)
 
     def _listen(self, message: Any) -> None:
-        if message.type == "error":
-            self.errors.append(message.text)
+        address = (message.location or {}).get("url", "")
+        if message.type == "error" and not HARMLESS.search(address):
+            self.errors.append(f"{message.text} {address}".strip())
 
     def _notice(self, request: Any) -> None:
         if "/media/" in request.url.replace("/static/media/", ""):  # the fonts are not ours
@@ -233,7 +237,11 @@ class Visit:
         """The page stands, with both images."""
         self.main.get_by_role("button", name="Start", exact=True).wait_for()
         self.page.locator("canvas[aria-roledescription]").last.wait_for()
-        self.wait_until(lambda: self.board("board => board.images.every(image => !image || image.pixels)"))
+        self.wait_until(self.pictured)
+
+    def pictured(self) -> bool:
+        """Both images are drawn."""
+        return bool(self.board("board => board.images.every(image => !image || image.pixels)"))
 
     def press(self, name: str) -> None:
         self.main.get_by_role("button", name=name, exact=True).click()
@@ -281,7 +289,8 @@ class Visit:
         """Run `number` of this session has ended, and the page shows what came of it."""
         self.main.get_by_text(re.compile(rf"^({ENDED}).*· run {number}$")).first.wait_for()
         self.main.get_by_text("Take it away").wait_for()
-        self.wait_until(lambda: self.board("board => board.data.final"))
+        self.wait_until(lambda: self.board("board => board.data.final") and self.pictured())
+        self.settled()
 
     # ------------------------------------------------------------------ the canvas
 

@@ -37,7 +37,7 @@ class Visit(AnyVisit):
     def __init__(self, browser, server: Server, query: str, width: int = 1300):
         self.context = browser.new_context(viewport={"width": width, "height": 1000})
         super().__init__(self.context, f"{server.url}/?{query}")
-        self.button("Start").wait_for()
+        self.ready()
         self.page.wait_for_url(re.compile("method="))  # the choice is in the address
         self.page.get_by_role("link", name="Compare").first.click()
         self.button("Compare").wait_for()

@@ -23,6 +23,8 @@ def test_a_fit_improves_unseen_pairs_is_used_on_match_and_reported(browser, tmp_
         visit = Visit(browser, f"{server.url}/?{BAD}&run=1")
         visit.finish()
         visit.press("Debug this run")
+        visit.says(re.compile("terms differ|Ledger"))
+        visit.settled()
         visit.main.get_by_role("radio", name="Fit").click()
         visit.settled()
         visit.press("Fit the model")
@@ -38,6 +40,8 @@ def test_a_fit_improves_unseen_pairs_is_used_on_match_and_reported(browser, tmp_
         visit.press("Start")
         visit.finish(2)
         visit.press("Debug this run")
+        visit.says(re.compile("terms differ|Ledger"))
+        visit.settled()
         visit.main.get_by_role("radio", name="Runs").click()
         visit.settled()
         with visit.page.expect_download() as saved:

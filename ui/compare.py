@@ -21,6 +21,7 @@ from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.pool import POOL
 from ui.match import empty_state
 from ui.page_run import Run
+from ui.pictures import inline
 from ui.sidebar import CANVAS, Chosen, model_key, pair_key, problem_of, sidebar
 from ui.size import Size
 from ui.state import COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
@@ -332,7 +333,7 @@ def pictures(progress: Progress) -> None:
     for first in range(0, len(shown), COLUMNS):
         for place, entrant in zip(st.columns(COLUMNS), shown[first : first + COLUMNS], strict=False):
             with place.container(gap=None):
-                st.image(entrant.picture, width="stretch")
+                st.image(inline(entrant.picture), width="stretch")
                 st.button(
                     caption(entrant, comparison.is_best(entrant.row, progress.rows)),
                     key=f"open {entrant.row.key}",

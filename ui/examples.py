@@ -12,6 +12,7 @@ from features.matching import IMAGES
 from features.parameters import Value
 from features.recipe import OWN, Recipe
 from ui import url_state
+from ui.pictures import inline
 
 THUMBNAIL = (100, 50)  # pixels: two images side by side
 
@@ -55,7 +56,7 @@ def show() -> None:
         for example in EXAMPLES:
             with st.container(width=THUMBNAIL[0], gap="xsmall"):
                 picture = thumbnail(example.recipe.dataset, tuple(sorted(example.recipe.dataset_params.items())))
-                st.image(picture, width=THUMBNAIL[0])
+                st.image(inline(picture), width=THUMBNAIL[0])
                 st.button(
                     example.title,
                     key=f"example {example.title}",

@@ -18,6 +18,7 @@ from features.datasets import DATASETS
 from features.plots.figures import save
 from features.recipe import Recipe
 from ui.charts.experiment import curves, picked
+from ui.pictures import inline
 from ui.state import ALL_PAIRS, DEBUG_ROW, MEANS, METHOD_BEHIND, ROW, Slot
 
 SHOWN = 8  # pairs behind a point, at first
@@ -50,7 +51,7 @@ def explore(results: Results, only: Sequence[str] = ()) -> None:
     if experiment.name in SUMMARIES and EXPERIMENTS[experiment.name].panels == experiment.panels:
         words, figure = results.told
         if figure is not None:
-            st.image(save(figure, "png"), width=760)
+            st.image(inline(save(figure, "png")), width=760)
         st.markdown(words)
     there = {row["panel"] for row in rows}
     panels = {panel.title: panel for panel in experiment.panels if panel.title in there}

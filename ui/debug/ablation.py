@@ -12,6 +12,7 @@ from features.metrics import score
 from features.recipe import OWN
 from ui.debug import exits, working
 from ui.jobs.task import Report
+from ui.pictures import inline
 from ui.state import begin
 
 SAMPLE = "ablation sample"
@@ -66,7 +67,7 @@ def show(case: Case, focus: Match | None) -> None:
         st.caption("Select a line to see its matching.")
         return
     effect = effects[at[0]]
-    st.image(exits.drawn(case, effect.trials[0])[1], caption=effect.what, width="stretch")
+    st.image(inline(exits.drawn(case, effect.trials[0])[1]), caption=effect.what, width="stretch")
     if effect.variation.opens:
         if st.button("Open on Match", key="ablation open", icon=":material/share:"):
             exits.on_match(effect.trials[0].recipe)

@@ -1,6 +1,5 @@
 """Where does it fail? Pairs of the data set with the largest regret, and their wrong points by cause."""
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN
 from ui.debug import exits, working
 from ui.jobs.task import Report
+from ui.pictures import inline
 from ui.state import begin
 
 COUNT, WIDE = "failures count", "failures any gap"
@@ -79,7 +79,7 @@ def table(chosen: Sequence[Shown]) -> None:
     """The pairs, the largest regret first; the selected one with its points."""
     rows = [
         {
-            "matching": f"data:image/png;base64,{base64.b64encode(one.picture).decode()}",
+            "matching": inline(one.picture),
             "pair": one.failure.trial.name,
             "right": one.failure.trial.metrics.accuracy,
             "regret": one.failure.regret,
@@ -114,7 +114,7 @@ def table(chosen: Sequence[Shown]) -> None:
         if st.button("Open on Match", key="failures match", icon=":material/share:"):
             exits.on_match(one.failure.trial.recipe)
     picture, points = st.columns([3, 2])
-    picture.image(one.picture, width="stretch")
+    picture.image(inline(one.picture), width="stretch")
     lines = [
         {
             "left": point.left,

@@ -10,6 +10,7 @@ from features.explain.run_book import Entry
 from ui import run_book
 from ui.charts.tools import parallel_chart
 from ui.debug import exits
+from ui.pictures import inline
 
 SHOWN = (
     "run",
@@ -109,8 +110,8 @@ def open_entry(entry: Entry) -> None:
             if st.button("Open on Match", key="book open", icon=":material/share:"):
                 exits.on_match(entry.trial.recipe)
         picture, curves = st.columns([3, 2])
-        picture.image(entry.picture, width="stretch")
+        picture.image(inline(entry.picture), width="stretch")
         if entry.curves is not None:
-            curves.image(entry.curves, width="stretch")
+            curves.image(inline(entry.curves), width="stretch")
         else:
             curves.caption("Of a sweep's runs only the outcome is kept; open it on Match to watch its curves.")

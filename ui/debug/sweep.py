@@ -17,6 +17,7 @@ from ui import run_book
 from ui.charts.tools import clicked, sweep_chart, told
 from ui.debug import exits, working
 from ui.jobs.task import Report
+from ui.pictures import inline
 from ui.state import begin
 
 LIMIT = 20.0  # seconds for each run
@@ -127,13 +128,13 @@ def show_shots(case: Case, axes: Sequence[Axis], shots: Sequence[Shot]) -> None:
         shot = shots[at]
         with st.container(border=True, key="sweep-clicked"):
             open_button(shot, "sweep open clicked")
-            st.image(shot.picture or exits.drawn(case, shot.cell.trials[0])[1], width="stretch")
+            st.image(inline(shot.picture or exits.drawn(case, shot.cell.trials[0])[1]), width="stretch")
     if not shots[0].picture:
         return
     for begins in range(0, len(shots), COLUMNS):
         for place, shot in zip(st.columns(COLUMNS), shots[begins : begins + COLUMNS], strict=False):
             with place.container(gap=None):
-                st.image(shot.picture, width="stretch")
+                st.image(inline(shot.picture), width="stretch")
                 open_button(shot, f"sweep open {shot.cell.setting}")
 
 
