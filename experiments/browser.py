@@ -237,11 +237,7 @@ class Visit:
         """The page stands, with both images."""
         self.main.get_by_role("button", name="Start", exact=True).wait_for()
         self.page.locator("canvas[aria-roledescription]").last.wait_for()
-        self.wait_until(self.pictured)
-
-    def pictured(self) -> bool:
-        """Both images are drawn."""
-        return bool(self.board("board => board.images.every(image => !image || image.pixels)"))
+        self.wait_until(lambda: self.board("board => board.images.every(image => !image || image.pixels)"))
 
     def press(self, name: str) -> None:
         self.main.get_by_role("button", name=name, exact=True).click()
@@ -289,7 +285,7 @@ class Visit:
         """Run `number` of this session has ended, and the page shows what came of it."""
         self.main.get_by_text(re.compile(rf"^({ENDED}).*· run {number}$")).first.wait_for()
         self.main.get_by_text("Take it away").wait_for()
-        self.wait_until(lambda: self.board("board => board.data.final") and self.pictured())
+        self.wait_until(lambda: self.board("board => board.data.final"))
         self.settled()
 
     # ------------------------------------------------------------------ the canvas

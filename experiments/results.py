@@ -40,7 +40,8 @@ arrays, on a quiet machine (on a loaded one 18–39 × and 150–170 ×):
 |---|---:|
 | pairwise, 20 v 30 points, against dense matrix–vector products | 14 × faster |
 | third order, 1.7 million entries, an iteration against a pass over all entries | 250 × faster |
-| SM, IPFP, RRWM against pygmtools' NumPy backend | 1.2 ×, 1.3 ×, 18 × faster |
+| SM and IPFP against pygmtools' NumPy backend | as fast: 0.9 to 1.3 × from run to run |
+| RRWM against the same | 18 × faster |
 
 200 against 200 points, fully connected by formula, peak at 1.3 GB (the matrix would take 12.8 GB) and take 77 s; 1000
 against 1000 points with Delaunay edges and 20 candidates each take 0.06 s. `import adgm` takes 0.43 s, and a second

@@ -219,9 +219,10 @@ def test_match_hides_what_a_link_locks(visit):
     student = visit("data=random&model=B&lock=model,solver&ask=How+many?&answer=20", page="")
     student.main.get_by_role("button", name="Start", exact=True).wait_for()
     student.says("How many?")
+    student.side.get_by_text("Points", exact=True).first.wait_for()
+    for name in ("Model", "Solver"):
+        student.side.get_by_text(name, exact=True).first.wait_for(state="hidden")
     assert student.side.get_by_text("Points", exact=True).first.is_visible()
-    assert not student.side.get_by_text("Model", exact=True).first.is_visible()
-    assert not student.side.get_by_text("Solver", exact=True).first.is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
