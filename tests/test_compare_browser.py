@@ -94,7 +94,7 @@ def test_compare_all_sort_take_away_and_open_a_row(visit):
     labels = [comparison.LABELS[key] for key in [*comparison.fitting(problem), *CLASSICS]]
     here.main.locator("canvas [role=row]").nth(len(labels)).wait_for(state="attached")
     assert [name.removesuffix(" ★") for name in here.column("Method")] == labels
-    assert here.main.locator("[data-testid=stImage] img").count() >= len(labels)
+    here.wait_until(lambda: here.main.locator("[data-testid=stImage] img").count() >= len(labels))
 
     # sort by the names, upwards and then downwards, and open the row that is on top now: TM
     accuracy = dict(zip(labels, here.column("Accuracy"), strict=True))["TM"]
@@ -140,7 +140,8 @@ def test_stop_half_way_and_a_phone_shows_it_all(visit):
     here.main.get_by_test_id("stDataFrame").wait_for()  # the first result is there while others run
     here.button("Stop comparing").click()
     here.says("not run:")
-    assert here.main.get_by_text("Stopped").count() and here.button("Compare").is_enabled()
+    here.main.get_by_text("Stopped").first.wait_for()
+    here.wait_until(here.button("Compare").is_enabled)
     finished = len(here.column("Method"))
     assert 1 <= finished < len(comparison.fitting(Recipe("turntable", {"left": 20, "right": 65}, "C").problem()))
     here.page.set_viewport_size({"width": 390, "height": 844})

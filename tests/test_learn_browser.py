@@ -180,7 +180,7 @@ def test_an_entry_is_picked_and_its_target_added_up(visit):
 def test_a_locked_link_locks_and_presents(visit):
     student = visit("chapter=penalty&rho=1.0&lock=rho&present=1")
     student.main.locator('[data-testid="stSlider"] [data-disabled=true]').first.wait_for()
-    assert not student.page.get_by_test_id("stHeader").is_visible()
+    student.page.get_by_test_id("stHeader").wait_for(state="hidden")
     large = student.page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
     assert large > 16
     student.assert_fits()
