@@ -102,11 +102,20 @@ def test_pause_holds_the_iteration_step_adds_exactly_and_resume_goes_on(run):
     eventually(lambda: job.snapshot().iteration == held + 1)
     job.step(300)
     job.step(2)
-    eventually(lambda: job.snapshot().iteration == held + 303)
-    time.sleep(0.1)
-    assert (job.snapshot().status, job.snapshot().iteration) == ("paused", held + 303)
+    eventually(lambda: job.snapshot().status == "paused" and job.snapshot().iteration >= held + 303)
+    assert job.snapshot().iteration == held + 303
     job.resume()
     eventually(lambda: job.snapshot().iteration > held + 310)
+
+
+@pytest.mark.parametrize("ask", ["resume", "step", "stop"])
+def test_a_paused_job_that_is_asked_for_something_moves_although_its_thread_has_not_heard(run, ask):
+    job = run()
+    job.pause()
+    eventually(lambda: job.snapshot().status == "paused")
+    with job._changed:  # the thread cannot wake in here
+        getattr(job, ask)()
+        assert job.snapshot().moving
 
 
 def test_a_step_while_running_pauses_after_it(run):

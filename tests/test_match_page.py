@@ -19,7 +19,7 @@ from features.exports import save_pair
 from features.keypoints import DETECTORS
 from features.models import MODELS
 from features.recipe import OWN, Recipe
-from ui import canvas, widgets
+from ui import canvas, url_state, widgets
 from ui.sidebar import Chosen, truth_after
 from ui.state import PROOF, RUN, widget_key
 
@@ -217,7 +217,42 @@ def test_an_address_that_makes_no_sense_gives_a_sentence_and_the_first_example()
         assert page.recipe.dataset == "turntable"
 
 
+def test_a_change_is_not_undone_by_a_browser_that_had_not_heard_of_the_one_before(monkeypatch):
+    monkeypatch.setattr(url_state, "ON_ITS_WAY", 600.0)
+    page = Page(SMALL)
+    before = dict(page.test.query_params)
+    page.set("data random inliers", 9)
+    page.test.query_params = before  # what the next message says that was sent before the answer came
+    page.set("data random outliers", 3)
+    assert page.recipe.dataset_params == {"inliers": 9, "outliers": 3}
+    told = {name: text[0] if isinstance(text, list) else text for name, text in page.test.query_params.items()}
+    assert (told["data.inliers"], told["data.outliers"]) == ("9", "3")
+    page.test.query_params = SMALL | {"data.inliers": "12"}  # another address is followed
+    assert page.run().recipe.dataset_params == {"inliers": 12, "outliers": 2}
+
+
 # ------------------------------------------------------------------ runs
+
+
+def test_the_end_of_a_run_is_shown_also_when_iterations_came_after_the_page_had_drawn_its_pause():
+    page = Page(SMALL | {"method.tol": "1e-300"})
+    page.set("pace", "10 iterations/s").press("go")
+    job = page.test.session_state[RUN.name].job
+    page.press("step")
+    job.rest(60)
+    page.run()
+    drawn = page.test.select_slider[0].value
+    assert drawn == str(job.snapshot().iteration)
+    job.step(3)
+    job.rest(60)
+    page.run()
+    assert page.test.select_slider[0].value == str(int(drawn) + 3)  # it was left at its end, and follows it
+    page.test.select_slider[0].set_value(drawn)
+    assert page.run().test.select_slider[0].value == drawn  # but not when somebody looks back
+    page.press("stop")
+    job.wait(60)
+    page.run()
+    assert page.test.select_slider[0].value in ("rounded", "best found")
 
 
 def test_the_same_seed_gives_the_same_matching_in_the_app_the_command_line_and_python(tmp_path):

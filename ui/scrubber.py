@@ -13,7 +13,7 @@ from adgm.portfolio import Portfolio
 from features.metrics import WORD, number, score, share_right
 from ui.jobs.job import Frame, Snapshot
 from ui.page_run import Run
-from ui.state import REPLAY, RUN, SLIDER
+from ui.state import END, REPLAY, RUN, SLIDER
 
 LAST, ROUNDED, POLISHED, BEST = "last iterate", "rounded", "polished", "best found"
 MADE = {
@@ -82,6 +82,7 @@ def rewind(label: str | None = None) -> None:
     name, which is the run's own, does not listen to it.
     """
     REPLAY.pop()
+    END.pop()
     SLIDER.set((SLIDER.get() or 0) + 1)
     run = RUN.get()
     if label is not None and run is not None:
@@ -93,11 +94,14 @@ def _slider(run: Run) -> str:
 
 
 def position(run: Run | None, labels: Sequence[str]) -> int:
-    """The stop that is shown: where the replay or the slider is, else the last one."""
+    """The stop that is shown: where the replay or the slider is, else the last one.
+
+    A slider that was left at its end follows the end: iterations may have come since, and the result.
+    """
     if playing():
         return min(REPLAY.get() or 0, len(labels) - 1)
     label = st.session_state.get(_slider(run)) if run is not None else None
-    return labels.index(label) if label in labels else len(labels) - 1
+    return labels.index(label) if label in labels and label != END.get() else len(labels) - 1
 
 
 def play(run: Run, labels: Sequence[str]) -> None:
@@ -123,7 +127,7 @@ def step(by: int) -> None:
     run = RUN.get()
     if run is None:
         return
-    running = run.job.snapshot().moving
+    running = run.job.snapshot().active and not run.job.paused
     if running:
         run.job.pause()
         run.job.rest(AT_ONCE)
@@ -147,6 +151,7 @@ def show(run: Run | None, labels: Sequence[str], resting: bool) -> int:
         st.progress((at + 1) / len(labels), f"Iteration {labels[at]}", width="stretch")
         return at
     st.session_state[_slider(run)] = labels[at]
+    END.set(labels[-1])
     st.select_slider(
         "Iteration",
         labels,

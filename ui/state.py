@@ -47,6 +47,7 @@ class Slot(Generic[T]):
 
 RECIPE: "Slot[Recipe]" = Slot("recipe")  # the one record of what is chosen
 ADDRESS: "Slot[dict[str, str]]" = Slot("address")  # what the page last wrote into the browser's address
+BEFORE: "Slot[tuple[dict[str, str], float]]" = Slot("address before")  # and what stood there until when
 PAGE: "Slot[str]" = Slot("page")  # that was drawn last
 FILES: "Slot[tuple[str, ...]]" = Slot("files")  # of the pair that was brought along last
 OWN_PAIR: "Slot[Pair]" = Slot("own pair")  # it stays while another page is shown
@@ -59,6 +60,7 @@ PROOF: "Slot[Asked]" = Slot("proof")
 REPLAY: "Slot[int]" = Slot("replay")  # the stop that a replay is at
 STORED: "Slot[tuple[Any, bytes]]" = Slot("stored iterations")  # of a run, as the browser reads them
 SLIDER: "Slot[int]" = Slot("slider")  # its number: a new run has a new one
+END: "Slot[str]" = Slot("slider's end")  # its last stop when it was drawn
 
 COMPARED: "Slot[Compared]" = Slot("compared")
 LEFT_OUT: "Slot[set[str]]" = Slot("left out")  # methods that are not to be compared

@@ -210,6 +210,7 @@ def _pause(run: Run | None, paused: bool) -> None:
 
 def _stop(run: Run | None) -> None:
     if run is not None:
+        scrubber.rewind()
         run.job.stop()
         run.job.wait(0.3)  # it mostly ends at once, and this very update can show what came of it
 

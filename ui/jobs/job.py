@@ -142,6 +142,11 @@ class Job:
         self._touched = monotonic()
 
     @property
+    def paused(self) -> bool:
+        """Whether it was asked to hold; it may still take the steps that were asked for."""
+        return self._paused
+
+    @property
     def problem(self) -> Problem:
         """Its problem; None as long as that is not built, when there is nothing to show of it either."""
         return self._run.problem
@@ -149,6 +154,8 @@ class Job:
     def snapshot(self) -> Snapshot:
         with self._changed:
             snapshot, began = self._snapshot, self._began
+            if snapshot.status == "paused" and (self._stopping or not self._idle()):
+                snapshot = replace(snapshot, status="waiting")  # it was asked to go on, and has not begun yet
         if snapshot.status == "waiting":
             position = self._pool.position(self)
             return replace(snapshot, position=position, delay=self._pool.delay(position))
