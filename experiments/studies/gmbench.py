@@ -209,12 +209,14 @@ def figure(found: Sequence[Profile], seconds: float = 1.0) -> Figure:
     names = dict.fromkeys((p.method, p.published) for p in found)
     whole = [p for name, told in names if (p := total(found, name, seconds, told)) is not None]
     best = sorted((p for p in whole if p.published), key=lambda p: -p.within())[:4]
+    ours = [p for p in whole if not p.published]
     for p in sorted(whole, key=lambda p: not p.published):
         share = np.array(p.counts) / p.instances
         if not p.published:
             look, label = method_look(p.method), f"{METHODS[p.method].label} (ours)"
+            over = sum(p.counts == other.counts for other in ours[1 + ours.index(p) :])  # drawn on it: both are seen
             axes.plot(
-                GAPS, share, lw=2, color=look.colour, ls=look.stroke, marker=look.marker, ms=4, label=label, zorder=3
+                GAPS, share, lw=2 + 3 * over, color=look.colour, ls=look.stroke, marker=look.marker, ms=4, label=label
             )
         elif p in best:
             axes.plot(GAPS, share, lw=1.4, color=FAINT, ls=("-", "--", "-.", ":")[best.index(p)], label=p.method)
