@@ -76,3 +76,14 @@ def test_run_stop_resume_report_and_a_pair_behind_a_point(browser, server):
     visit.says(re.compile("Random points, 15 and 20"))
     assert not visit.errors
     visit.close()
+
+
+def test_the_public_benchmark_shows_where_we_stand(browser, server):
+    visit = Visit(browser, server.url + "/experiments")
+    visit.says("The paper's experiments, run again")
+    visit.choose("Experiment", "The public benchmark gmbench")
+    visit.says("154/154")
+    profile = visit.main.locator("img").last
+    visit.wait_until(lambda: profile.evaluate("image => image.complete && image.naturalWidth > 300"))
+    assert not visit.errors
+    visit.close()

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from itertools import permutations
 from pathlib import Path
 
 import cv2
@@ -126,18 +127,23 @@ def test_photographs_of_two_things_are_told_apart(visit, photographs):
     assert "do not seem to show the same thing" in page.says(re.compile("do not seem to show")).inner_text()
 
 
+def opened(page: Visit, file: Path) -> Visit:
+    """A problem file on the page, matched."""
+    page.says("Drop two images")
+    page.side.locator('input[type="file"]').last.set_input_files(file)
+    page.says(re.compile("Given costs"))
+    page.choose("Pace", "full speed")
+    page.press("Start")
+    page.finish()
+    return page
+
+
 def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_path):
     pair = DATASETS["random"].load(inliers=6, outliers=2)
     problem = MODELS["B"].build(pair, rows="at_most_one", cols="at_most_one")
     written = write_problem(from_pair(pair, problem, "similarity"), ".dd")
     (tmp_path / "problem.dd").write_bytes(written)
-    page = visit("?data=own")
-    page.says("Drop two images")
-    page.side.locator('input[type="file"]').last.set_input_files(tmp_path / "problem.dd")
-    page.says(re.compile("Given costs"))
-    page.choose("Pace", "full speed")
-    page.press("Start")
-    page.finish()
+    page = opened(visit("?data=own"), tmp_path / "problem.dd")
     page.press("How far from optimal?")
     page.says(re.compile("Proved optimal|Gap"))
     page.main.get_by_role("button", name="Stop the search").wait_for(state="hidden")
@@ -148,6 +154,34 @@ def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_pa
     ours, theirs = normal_form(again.problem), normal_form(read_problem(written, "problem.dd").problem)
     x = np.eye(6, 8).astype(bool)[problem.layout.row, problem.layout.col]
     assert ours.energy(x) == theirs.energy(x)
+
+
+def test_a_qaplib_file_is_opened_and_the_best_placement_found(visit, tmp_path):
+    places = np.array([(x, y) for y in range(2) for x in range(3)])  # distances on a grid, as in the nug family
+    distances = np.abs(places[:, None] - places).sum(2)
+    flows = np.triu(np.random.default_rng(0).integers(0, 9, (6, 6)), 1)
+    flows += flows.T
+    rows = ["6", *(" ".join(map(str, row)) for matrix in (distances, flows) for row in matrix)]
+    (tmp_path / "grid6.dat").write_text("\n".join(rows), encoding="ascii")
+    page = opened(visit("?data=own"), tmp_path / "grid6.dat")
+    placed = dict(page.lines())
+    cost = sum(distances[i, j] * flows[placed[i], placed[j]] for i in range(6) for j in range(6))
+    every = np.array(list(permutations(range(6))))
+    assert cost == (distances * flows[every[:, :, None], every[:, None, :]]).sum((1, 2)).min()
+
+
+def test_an_npz_file_brings_its_images_and_points(visit, tmp_path):
+    pair = DATASETS["turntable"].load(left=20, right=30, points=5)
+    left, right = pair.left.points.xy, pair.right.points.xy
+    truth = pair.partners
+    unary = -np.equal.outer(truth, np.arange(len(right))).astype(float)  # what a good matcher would say
+    images = {"image_left": pair.left.image.rgb, "image_right": pair.right.image.rgb}
+    np.savez(tmp_path / "mine.npz", unary=unary, points_left=left, points_right=right, truth=truth, **images)
+    page = opened(visit("?data=own"), tmp_path / "mine.npz")
+    assert page.board("board => board.images.map(image => image.pixels.naturalWidth || image.pixels.width)") == [
+        one.shape[1] for one in images.values()
+    ]
+    assert sorted(map(tuple, page.lines())) == [(i, j) for i, j in enumerate(truth) if j >= 0]
 
 
 def test_points_added_dragged_and_deleted_with_the_mouse_are_in_the_file(visit):
