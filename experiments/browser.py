@@ -261,6 +261,17 @@ class Visit:
         self.page.get_by_role("option", name=option, exact=True).click()
         self.settled()
 
+    def shut(self) -> None:
+        """Close what popped up. One key may not do: it goes to a list inside that is closing already."""
+        open_ones = self.page.locator('[data-testid="stPopoverButton"][aria-expanded="true"]')
+
+        def closed() -> bool:
+            if open_ones.count():
+                self.page.keyboard.press("Escape")
+            return not open_ones.count()
+
+        self.wait_until(closed)
+
     def says(self, text: str | re.Pattern[str]) -> Any:
         found = self.page.get_by_text(text).first
         found.wait_for()

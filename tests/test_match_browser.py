@@ -97,7 +97,7 @@ def test_a_run_is_watched_paused_stepped_resumed_changed_and_stopped(visit):
     now = page.iteration()
     page.main.get_by_role("button", name="More").click()
     page.choose("Graph", "Delaunay")  # nothing else on the page restarts the run
-    page.page.keyboard.press("Escape")
+    page.shut()
     one_point_fewer_and_back(page)
     page.choose("Pace", "25/s, then faster")
     button = page.page.get_by_role("button", name=re.compile("^ρ ="))
@@ -105,7 +105,7 @@ def test_a_run_is_watched_paused_stepped_resumed_changed_and_stopped(visit):
     button.click()
     page.page.get_by_role("button", name="× 10", exact=True).click()
     page.wait_until(lambda: button.inner_text() != rho)
-    page.page.keyboard.press("Escape")
+    page.shut()
     assert page.iteration() >= now
 
     page.press("Stop solver")
@@ -123,13 +123,13 @@ def test_whatever_is_pressed_while_a_run_ticks_nothing_vanishes(visit):
     def rho() -> None:
         page.page.get_by_role("button", name=re.compile("^ρ")).click()
         page.page.get_by_role("button", name=next(factors), exact=True).click()
-        page.page.keyboard.press("Escape")
+        page.shut()
 
     def graph() -> None:
         page.main.get_by_role("button", name="More").click()
         page.page.get_by_role("combobox", name=re.compile("Graph$")).click()
         page.page.get_by_role("option").nth(rng.randrange(4)).click()
-        page.page.keyboard.press("Escape")
+        page.shut()
 
     def pause_or_resume() -> None:
         page.main.get_by_role("button", name=re.compile("^(Pause|Resume)$")).click()

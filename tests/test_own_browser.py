@@ -190,7 +190,7 @@ def test_points_added_dragged_and_deleted_with_the_mouse_are_in_the_file(visit):
     page.main.get_by_role("button", name="More").click()
     page.page.get_by_text("Edit points").click()
     page.says("Click to add a point")
-    page.page.keyboard.press("Escape")
+    page.shut()
 
     def points() -> list[list[float]]:
         page.wait_until(lambda: page.board("board => board.data.revision === board.memory.revision"))
