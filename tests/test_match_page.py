@@ -19,7 +19,7 @@ from features.exports import save_pair
 from features.keypoints import DETECTORS
 from features.models import MODELS
 from features.recipe import OWN, Recipe
-from ui import canvas, url_state, widgets
+from ui import canvas, desk, url_state, widgets
 from ui.sidebar import Chosen, truth_after
 from ui.state import PROOF, RUN, widget_key
 
@@ -207,6 +207,7 @@ def test_the_address_restores_the_record(recipe):
     page = Page(words)
     assert page.recipe == recipe
     given = {name: text if isinstance(text, str) else text[0] for name, text in page.test.query_params.items()}
+    assert given.pop(desk.WORD)
     assert given == words
 
 

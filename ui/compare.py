@@ -15,16 +15,16 @@ from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import Pair
 from features.plots.theme import KINDS
-from ui import canvas, examples, exports, live, match, run_book, scrubber, url_state, visitors, warmup, widgets
+from ui import canvas, desk, examples, exports, live, match, run_book, scrubber, url_state, visitors, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.pool import POOL
 from ui.match import empty_state
 from ui.page_run import Run
 from ui.pictures import inline
-from ui.sidebar import CANVAS, Chosen, model_key, pair_key, problem_of, sidebar
+from ui.sidebar import Chosen, model_key, pair_key, problem_of, sidebar
 from ui.size import Size
-from ui.state import COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
+from ui.state import CANVAS, COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
 from ui.words import literal
 
 INTRODUCTION = (
@@ -415,7 +415,7 @@ def open_if_asked() -> None:
     recipe = entrant.row.recipe
     record = replace(compared.chosen.record, method=recipe.method, method_options=recipe.method_options)
     number = 1 + (earlier.number if earlier is not None else 0)
-    RUN.set(Run(entrant.job, replace(compared.chosen, record=record), number))
+    desk.lay(Run(entrant.job, replace(compared.chosen, record=record), number))
     canvas.clear_pick(CANVAS)
     scrubber.rewind()
     url_state.use(record)

@@ -26,7 +26,7 @@ from ui import canvas, data, present, url_state, visitors, widgets
 from ui.jobs.pool import POOL
 from ui.jobs.shelf import SHELF
 from ui.size import Size
-from ui.state import BOTH, FILES, OWN_PAIR, widget_key
+from ui.state import BOTH, CANVAS, FILES, OWN_PAIR, widget_key
 from ui.words import literal
 
 IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
@@ -35,7 +35,6 @@ PROBLEM_TYPES = ["zip", "dd", "xz", "dat", "npz"]
 UPLOAD_MB = LIMITS.image_bytes // 1_000_000
 OF_ITS_OWN: dict[str, Any] = {"dataset": OWN, "dataset_params": {}, "points": OWN, "point_params": {}}
 GIVEN_COSTS = Recipe(OWN, model="given")
-CANVAS = "pair"  # the key of the canvas, whose edits are part of the choice
 
 CONSTRAINT_LABELS = {
     widgets.AUTOMATIC: "as the model suggests",

@@ -175,6 +175,15 @@ def revision(key: str) -> tuple[str, int]:
     return (kept.start, kept.revision) if kept is not None else ("", 0)
 
 
+def kept_edits(key: str) -> Edits | None:
+    """The edits of canvas `key`, to be given to `restore_edits` in another session."""
+    return cast("Edits | None", st.session_state.get(_slot(key, "edits")))
+
+
+def restore_edits(key: str, kept: Edits) -> None:
+    st.session_state[_slot(key, "edits")] = kept
+
+
 def picked(key: str) -> tuple[int, int] | None:
     """The pair (i, j) isolated on canvas `key`: known before `show`, so that its neighbours can be looked up."""
     return cast(_Pick, st.session_state.get(_slot(key, "pick"), _Pick())).pair
