@@ -74,5 +74,6 @@ def test_run_stop_resume_report_and_a_pair_behind_a_point(browser, server):
     visit.ready()
     visit.wait_until(lambda: "data=random" in visit.page.url and "data.noise=20.0" in visit.page.url)
     visit.says(re.compile("Random points, 15 and 20"))
+    visit.says(re.compile("· run 1$"))  # which is begun by itself
     assert not visit.errors
     visit.close()
