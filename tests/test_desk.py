@@ -1,6 +1,7 @@
 """A reload brings the run back: by a token, for a while, within a number of bytes, and never another's live run."""
 
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -33,7 +34,7 @@ def test_points_edited_by_hand_come_back_with_their_run():
     page = Page(SMALL)
     slot = f"canvas edits {CANVAS}"
     kept = page.test.session_state[slot]
-    moved = type(kept)(kept.left + 1.0, kept.right, kept.start, 1, kept.origins)
+    moved = replace(kept, left=kept.left + 1.0, revision=1)
     page.test.session_state[slot] = moved
     page.run().start()
     again = Page(words(page))

@@ -185,7 +185,7 @@ def choose_options() -> dict[str, dict[str, Any]]:
     """The options of each method, those that differ from their defaults; one method is shown at a time."""
     chosen = OPTIONS.get() or {}
     method = widgets.choose("Method", list(METHODS), OPTIONS_OF, format_func=lambda one: METHODS[one].label)
-    st.caption(METHODS[method].cite)
+    st.caption(widgets.about_method(method))
     chosen[method] = widgets.method_settings(method, chosen.get(method, {}), "compare")
     OPTIONS.set(chosen)
     changed = [METHODS[one].label for one, values in chosen.items() if values]
