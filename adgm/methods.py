@@ -24,12 +24,13 @@ PAIRWISE, HIGHER, THIRD, THIRD_FOURTH = range(2, 3), range(2, 100), range(3, 4),
 
 @dataclass(frozen=True)
 class Entry:
-    """A method: its name for people, its constructor, what it takes, and where it comes from."""
+    """A method: its name for people, its constructor, what it takes, where it comes from, and what it does."""
 
     label: str
     make: Callable[..., Method[Any]]
     orders: range  # orders of the problems it takes
     cite: str
+    does: str = ""  # in plain words
     one_to_one: bool = False  # whether it needs a limit of one partner on both sides
     needs_unary: bool = False  # whether it looks at the unary costs only
 
@@ -50,27 +51,147 @@ class Entry:
         return ""
 
 
+PAPER, BCAGM_PAPER = "Lê-Huu and Paragios, CVPR 2017", "Nguyen, Gautier and Hein, CVPR 2015"
 METHODS: dict[str, Entry] = {
-    "adgm": Entry("ADGM (penalty sets itself)", partial(ADGM, **AUTO), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
-    "adgm+": Entry("ADGM+ (portfolio)", Portfolio, ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017, many times over"),
-    "adgm1": Entry("ADGM1 (star)", partial(ADGM, coupling="star"), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
-    "adgm2": Entry("ADGM2 (chain)", partial(ADGM, coupling="chain"), ANY_ORDER, "Lê-Huu and Paragios, CVPR 2017"),
-    "fusion": Entry("Fusion moves", Fusion, ANY_ORDER, "Hutschenreiter et al., ICCV 2021"),
-    "dd": Entry("DD (bound and branch)", DD, range(1, 3), "Hahn and Grant, Operations Research 1998", one_to_one=True),
-    "sm": Entry("SM", SM, PAIRWISE, "Leordeanu and Hebert, ICCV 2005", one_to_one=True),
-    "smac": Entry("SMAC", SMAC, PAIRWISE, "Cour, Srinivasan and Shi, NIPS 2006", one_to_one=True),
-    "ipfp": Entry("IPFP", IPFP, PAIRWISE, "Leordeanu, Hebert and Sukthankar, NIPS 2009", one_to_one=True),
-    "rrwm": Entry("RRWM", RRWM, PAIRWISE, "Cho, Lee and Lee, ECCV 2010", one_to_one=True),
-    "mpm": Entry("MPM", MPM, PAIRWISE, "Cho, Sun, Duchenne and Ponce, CVPR 2014", one_to_one=True),
-    "pgm": Entry("PGM", PGM, HIGHER, "Zass and Shashua, CVPR 2008", one_to_one=True),
-    "tm": Entry("TM", TM, HIGHER, "Duchenne, Bach, Kweon and Ponce, PAMI 2011", one_to_one=True),
-    "rrwhm": Entry("RRWHM", RRWHM, HIGHER, "Lee, Cho and Lee, CVPR 2011", one_to_one=True),
-    "bcagm": Entry("BCAGM+MP", BCAGM, THIRD_FOURTH, "Nguyen, Gautier and Hein, CVPR 2015", one_to_one=True),
-    "bcagm-lap": Entry(
-        "BCAGM", partial(BCAGM, variant="lifted"), THIRD_FOURTH, "Nguyen, Gautier and Hein, CVPR 2015", one_to_one=True
+    "adgm": Entry(
+        "ADGM (self-tuning)",
+        partial(ADGM, **AUTO),
+        ANY_ORDER,
+        PAPER,
+        "The paper's algorithm, whose penalty ρ sets itself from the data; a local search polishes what is rounded.",
     ),
-    "bcagm3": Entry("BCAGM3", partial(BCAGM, variant="direct"), THIRD, "Nguyen et al., PAMI 2017", one_to_one=True),
-    "lap": Entry("Linear assignment", LAP, ANY_ORDER, "Kuhn, Naval Research Logistics 1955", needs_unary=True),
+    "adgm+": Entry(
+        "ADGM+ (many starts)",
+        Portfolio,
+        ANY_ORDER,
+        f"{PAPER}, many times over",
+        "Many runs of ADGM from other penalties and starts, polished and merged; where it can, it proves the best one.",
+    ),
+    "adgm1": Entry(
+        "ADGM1 (star)",
+        partial(ADGM, coupling="star"),
+        ANY_ORDER,
+        PAPER,
+        "The published algorithm: several copies of the matching are pulled together, each of them towards the first.",
+    ),
+    "adgm2": Entry(
+        "ADGM2 (chain)",
+        partial(ADGM, coupling="chain"),
+        ANY_ORDER,
+        PAPER,
+        "The published algorithm: several copies of the matching are pulled together, each towards the one before it.",
+    ),
+    "fusion": Entry(
+        "Fusion moves",
+        Fusion,
+        ANY_ORDER,
+        "Hutschenreiter et al., ICCV 2021",
+        "Proposes one matching after another and merges each with the best so far, which never gets worse.",
+    ),
+    "dd": Entry(
+        "DD (branch and bound)",
+        DD,
+        range(1, 3),
+        "Hahn and Grant, Operations Research 1998",
+        "Bounds from below what any matching costs, and branches until the best one is proved, or time is up.",
+        one_to_one=True,
+    ),
+    "sm": Entry(
+        "SM",
+        SM,
+        PAIRWISE,
+        "Leordeanu and Hebert, ICCV 2005",
+        "Spectral matching: how strongly each match is supported by all others (an eigenvector), the best ones first.",
+        one_to_one=True,
+    ),
+    "smac": Entry(
+        "SMAC",
+        SMAC,
+        PAIRWISE,
+        "Cour, Srinivasan and Shi, NIPS 2006",
+        "Spectral matching whose eigenvector knows that a point has one partner.",
+        one_to_one=True,
+    ),
+    "ipfp": Entry(
+        "IPFP",
+        IPFP,
+        PAIRWISE,
+        "Leordeanu, Hebert and Sukthankar, NIPS 2009",
+        "Looks for the best matching of the costs as they are seen from here, goes towards it, and looks again.",
+        one_to_one=True,
+    ),
+    "rrwm": Entry(
+        "RRWM",
+        RRWM,
+        PAIRWISE,
+        "Cho, Lee and Lee, ECCV 2010",
+        "A random walk from match to match that now and then jumps to where every point has one partner.",
+        one_to_one=True,
+    ),
+    "mpm": Entry(
+        "MPM",
+        MPM,
+        PAIRWISE,
+        "Cho, Sun, Duchenne and Ponce, CVPR 2014",
+        "Max-pooling: of every other point only the best candidate supports a match, so that outliers do little harm.",
+        one_to_one=True,
+    ),
+    "pgm": Entry(
+        "PGM",
+        PGM,
+        HIGHER,
+        "Zass and Shashua, CVPR 2008",
+        "Probabilities of single matches that come nearest to what the pairs or triples of them say.",
+        one_to_one=True,
+    ),
+    "tm": Entry(
+        "TM",
+        TM,
+        HIGHER,
+        "Duchenne, Bach, Kweon and Ponce, PAMI 2011",
+        "Tensor matching: spectral matching for triples and more.",
+        one_to_one=True,
+    ),
+    "rrwhm": Entry(
+        "RRWHM",
+        RRWHM,
+        HIGHER,
+        "Lee, Cho and Lee, CVPR 2011",
+        "RRWM's random walk for triples and more.",
+        one_to_one=True,
+    ),
+    "bcagm": Entry(
+        "BCAGM+MP",
+        BCAGM,
+        THIRD_FOURTH,
+        BCAGM_PAPER,
+        "Four copies of the matching; two at a time are improved by max-pooling, and the score never falls.",
+        one_to_one=True,
+    ),
+    "bcagm-lap": Entry(
+        "BCAGM",
+        partial(BCAGM, variant="lifted"),
+        THIRD_FOURTH,
+        BCAGM_PAPER,
+        "Four copies of the matching; one at a time is set to the best for the others, and the score never falls.",
+        one_to_one=True,
+    ),
+    "bcagm3": Entry(
+        "BCAGM3",
+        partial(BCAGM, variant="direct"),
+        THIRD,
+        "Nguyen et al., PAMI 2017",
+        "BCAGM with three copies instead of four.",
+        one_to_one=True,
+    ),
+    "lap": Entry(
+        "Linear assignment",
+        LAP,
+        ANY_ORDER,
+        "Kuhn, Naval Research Logistics 1955",
+        "Looks at every match alone, and finds the best assignment exactly: what graphs have to beat.",
+        needs_unary=True,
+    ),
 }
 
 

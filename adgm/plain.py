@@ -17,6 +17,11 @@ class PlainTables:
         told = zip(largest, self.tensors, strict=True)
         self.scale = max(np.abs(e.costs).max(initial=0.0) if own is None else own for own, e in told) or 1.0
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the tables."""
+        return sum(np.asarray(part).nbytes for entries in self.tensors for part in entries)
+
     def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
         """The parts of (21) from orders above the slot's own, and from its own."""
         parts = np.zeros((2, self.n))

@@ -22,6 +22,7 @@ from features.datasets import DATASETS
 PROGRAM = "python -m experiments"
 Options = Callable[[argparse.ArgumentParser], None]
 Run = Callable[[argparse.Namespace], int]
+ATTACHED = 0.5  # seconds between two lines for a page that reads them
 FEW = 5  # pairs per setting if nothing is said
 ABOUT_RUN = """\
 Run an experiment, or go on with it: what is in the store already is skipped, so the same command again finishes what a
@@ -114,7 +115,7 @@ def run_run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, interrupted)
     if options.attached:
         threading.Thread(target=end_with_parent, daemon=True).start()
-    with runner.Terminal() as terminal:
+    with runner.Terminal(every=ATTACHED if options.attached else 10.0) as terminal:
         outcome = runner.run(
             experiment,
             path,

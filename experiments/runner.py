@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -38,6 +38,7 @@ class RunProgress:
     failed: int  # without a result, in this run
     seconds: float  # since this run's workers were asked
     remaining: float | None  # a guess, in seconds
+    doing: str = ""  # what the workers are at
 
     @property
     def text(self) -> str:
@@ -46,6 +47,8 @@ class RunProgress:
             words.append(f"{self.failed} without a result")
         if self.remaining is not None and self.done < self.total:
             words.append(f"about {duration(self.remaining)} left")
+        if self.doing and self.done < self.total:
+            words.append(self.doing)
         return ", ".join(words)
 
 
@@ -76,8 +79,8 @@ def run(
     """Finish an experiment in the store at `path`; what is there already is skipped.
 
     `sample`: pairs per setting, all if None. `skip`: units that are not wanted. `workers`: processes, 0 for this one;
-    or a Dask `scheduler`. `retry` runs what has no result again. `watch` sees the progress after every batch of rows
-    and ends the run by returning True.
+    or a Dask `scheduler`. `retry` runs what has no result again. `watch` sees the progress after every batch of rows,
+    and what the workers are at before that; it ends the run by returning True.
     """
     check_data(experiment)
     units = [unit for unit in experiment.units(sample) if not skip(unit)]
@@ -93,9 +96,10 @@ def run(
         source = rows_of(groups, workers, scheduler, tally, memory, grace)
         try:
             for records in source:
-                store.append(records)
-                clock.add(records)
-                if watch is not None and watch(clock.progress) is True:
+                if records:
+                    store.append(records)
+                    clock.add(records)
+                if watch is not None and watch(replace(clock.progress, doing=tally.doing)) is True:
                     stopped = clock.new < todo
                     break
         finally:
@@ -272,15 +276,16 @@ def rate(outcome: RunOutcome) -> str:
 
 
 class Terminal:
-    """RunProgress for a terminal: one line that is overwritten, or a line every ten seconds in a file."""
+    """RunProgress for a terminal: one line that is overwritten, or a line every few seconds in a file."""
 
-    def __init__(self, out: TextIO = sys.stderr) -> None:
+    def __init__(self, out: TextIO = sys.stderr, every: float = 10.0) -> None:
         self.out, self.live = out, out.isatty()
-        self.shown = 0.0
+        self.every = 0.2 if self.live else every
+        self.shown = -every
 
     def __call__(self, progress: RunProgress) -> None:
         now = monotonic()
-        if now - self.shown >= (0.2 if self.live else 10.0) or progress.done == progress.total:
+        if now - self.shown >= self.every or progress.done == progress.total:
             self.shown = now
             bar = "█" * round(24 * progress.done / max(progress.total, 1))
             text = f"{bar:░<24} {progress.text}" if self.live else progress.text
@@ -290,7 +295,7 @@ class Terminal:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.live and self.shown:
+        if self.live and self.shown > 0:
             print(file=self.out)
 
 

@@ -37,6 +37,7 @@ class Tally:
     peak: dict[str, int] = field(default_factory=dict)  # most bytes, by worker
     lost: int = 0  # workers that died or were ended
     stillborn: int = 0  # workers that died before they were ready
+    doing: str = ""  # what they are at, for whoever waits for rows
 
 
 # ---- in this process ---------------------------------------------------------------------------------------------
@@ -130,11 +131,13 @@ def run_local(
     memory: int = MEMORY,
     grace: tuple[float, float] = GRACE,
 ) -> Iterator[list[Record]]:
-    """Rows in the order in which they are finished, those that came at once together."""
+    """Rows in the order in which they are finished, those that came at once together; none while there are none."""
     waiting = deque(groups)
     tries: dict[str, int] = {}
     team = [Worker(number, memory) for number in range(1, min(workers, len(groups)) + 1)]
+    tally.doing = doing(team, len(groups))
     try:
+        yield []
         while waiting or any(worker.groups for worker in team):
             for worker in team:
                 while waiting and len(worker.groups) < QUEUED:
@@ -150,11 +153,23 @@ def run_local(
                     worker.end()
                     rows += recovered(worker, waiting, tries, late, tally)
                     team[at] = Worker(worker.number, memory)
-            if rows:
-                yield rows
+            tally.doing = doing(team, len(groups))
+            yield rows
     finally:
         for worker in team:
             worker.end()
+
+
+def doing(team: Sequence[Worker], total: int) -> str:
+    """What the workers are at, in a few words."""
+    if all(worker.since is None for worker in team):
+        return f"{len(team)} worker{'s are' if len(team) > 1 else ' is'} starting"
+    at = [(worker.groups[0], worker) for worker in team if worker.groups and worker.since is not None]
+    if not at:
+        return ""
+    group, worker = max(at, key=lambda one: one[0].number)
+    work = "building" if not worker.finished else "solving"
+    return f"{work} problem {group.number + 1:,} of {total:,}"
 
 
 def receive(worker: Worker, rows: list[Record], tally: Tally) -> bool:

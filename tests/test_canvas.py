@@ -17,9 +17,8 @@ from ui import canvas
 from ui.canvas import KINDS, Line, Side
 
 ROOT = Path(__file__).parents[1]
-SOURCES = [
-    (ROOT / "ui" / "canvas" / name).read_text(encoding="utf-8") for name in ("canvas.js", "paint.js", "matrix.js")
-]
+SCRIPTS = ("partners.js", "canvas.js", "paint.js", "matrix.js")
+SOURCES = [(ROOT / "ui" / "canvas" / name).read_text(encoding="utf-8") for name in SCRIPTS]
 
 APP = """
 import numpy as np
@@ -37,10 +36,11 @@ points = np.array([[60.0, 60.0], [200.0, 150.0], [340.0, 240.0]])
 others = np.array([[60.0, 60.0], [150.0, 150.0], [240.0, 240.0]])
 st.button("again")
 if case == "edit":
-    edits = canvas.edits("pair", points, others)
+    edits = canvas.edits("pair", points, others, np.array([2, -1, 0]))
     shown = canvas.show("pair", canvas.Side(edits.left, left), canvas.Side(edits.right, right), mode="edit")
     for name in ("left", "right"):
         st.text(f"{name} {np.round(getattr(shown.edits, name)).astype(int).tolist()}")
+    st.text(f"truth {shown.edits.truth.tolist()}")
     st.text(f"revision {shown.edits.revision}")
 else:
     picked = canvas.picked("pair")
@@ -90,8 +90,16 @@ class Script:
         events = json.dumps([{"event": "pick", "value": value}])
         self.send(f"$$STREAMLIT_INTERNAL_KEY_{self.proto.id}__events", json_trigger_value=events)
 
-    def edit(self, left: object, right: object, revision: object = 1, start: str | None = None) -> None:
-        points = {"left": left, "right": right, "revision": revision, "start": start or self.data["start"]}
+    def edit(
+        self,
+        left: object,
+        right: object,
+        revision: object = 1,
+        start: str | None = None,
+        partners: object = (),
+    ) -> None:
+        points = {"left": left, "right": right, "partners": partners, "revision": revision}
+        points["start"] = start or self.data["start"]
         self.send(self.proto.id, json_value=json.dumps({"points": points}))
 
 
@@ -131,6 +139,17 @@ def test_a_refused_edit_brings_the_kept_points_back(left):
     script.edit(left, [], revision=3)
     assert script.data["sides"] == before
     assert script.data["revision"] == 3
+
+
+@pytest.mark.parametrize("partners", ["01", [[0]], [[0, 9]], [[-1, 0]], [[0, 0], [0, 1]], [[0, True]], 7])
+def test_partners_that_cannot_be_are_refused(partners):
+    script = Script("edit")
+    before = script.data["partners"]
+    script.edit([[1, 1], [2, 2]], [[3, 3], [4, 4]], partners=partners)
+    assert script.data["partners"] == before == [[0, 2], [2, 0]]
+    assert len(script.data["sides"][0]["points"]) == 3
+    script.edit([[1, 1], [2, 2]], [[3, 3]], partners=[[1, 0]], revision=2)
+    assert script.data["partners"] == [[1, 0]] and "truth [-1, 0]" in script.texts
 
 
 def test_an_edit_of_replaced_points_is_ignored():
@@ -298,6 +317,7 @@ def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit
     mouse.click(*page.at(0, 200, 150))
     keyboard.press("Delete")
     page.expect_says("left [[120, 40], [340, 240], [100, 250]]")
+    page.expect_says("truth [1, 0, -1]")  # the others keep theirs, under their new numbers
     page.press("Remove all points of the left image")
     page.expect_says("left []")
 
@@ -307,6 +327,7 @@ def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit
         page.press("Undo (Ctrl+Z)")
     page.expect_says(start)
     page.expect_says("right [[60, 60], [150, 150], [240, 240]]")
+    page.expect_says("truth [2, -1, 0]")
     assert page.page.get_by_role("button", name="Undo (Ctrl+Z)").is_disabled()
     page.canvas.focus()
     keyboard.press("Control+y")
@@ -314,6 +335,32 @@ def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit
     page.page.get_by_role("button", name="again").click()
     page.expect_says("revision 11")
     assert page.board("board => board.points[0].length") == 4
+
+
+@pytest.mark.browser
+def test_partners_are_set_with_the_mouse_and_the_keys_and_undone(visit):
+    page = visit("edit")
+    page.expect_says("truth [2, -1, 0]")
+    mouse, keyboard = page.page.mouse, page.page.keyboard
+    partner, says = "Say which point is the partner of the selected one (t)", page.page.get_by_role("status")
+    mouse.click(*page.at(0, 200, 150))
+    says.get_by_text("no partner").wait_for()
+    page.press(partner)
+    mouse.click(*page.at(1, 150, 150))
+    page.expect_says("truth [2, 1, 0]")
+    mouse.click(*page.at(0, 60, 60))
+    page.press(partner)
+    mouse.click(*page.at(1, 200, 40))  # nobody is there: a new point is, and is the partner
+    page.expect_says("right [[60, 60], [150, 150], [240, 240], [200, 40]]")
+    page.expect_says("truth [3, 1, 0]")
+    page.canvas.focus()
+    for key in ("Escape", "n", "t", "t"):  # the first point is selected, and has none
+        keyboard.press(key)
+    page.expect_says("truth [-1, 1, 0]")
+    for expected in ("[3, 1, 0]", "[2, 1, 0]", "[2, -1, 0]"):
+        keyboard.press("Control+z")
+        page.expect_says(f"truth {expected}")
+    page.expect_says("right [[60, 60], [150, 150], [240, 240]]")
 
 
 @pytest.mark.browser

@@ -31,7 +31,7 @@ def test_run_stop_resume_report_and_a_pair_behind_a_point(browser, server):
     visit.main.get_by_role("button", name="Clear all").click()
     visit.says("Choose at least one method.")
     visit.main.get_by_role("combobox", name=re.compile("Methods")).click()
-    visit.page.get_by_role("option", name="ADGM+ (portfolio)").click()  # not done before anybody has looked
+    visit.page.get_by_role("option", name="ADGM+ (many starts)").click()  # not done before anybody has looked
     visit.page.keyboard.press("Escape")
     visit.says(re.compile(r"116 units, 116 still to run: about \d.* with \d+ workers"))  # 58 settings, 2 pairs
     visit.main.get_by_role("spinbutton", name="Pairs per setting").fill("20")
@@ -74,6 +74,7 @@ def test_run_stop_resume_report_and_a_pair_behind_a_point(browser, server):
     visit.ready()
     visit.wait_until(lambda: "data=random" in visit.page.url and "data.noise=20.0" in visit.page.url)
     visit.says(re.compile("Random points, 15 and 20"))
+    visit.says(re.compile("· run 1$"))  # which is begun by itself
     assert not visit.errors
     visit.close()
 

@@ -175,6 +175,8 @@ def test_one_experiment_at_a_time_which_its_owner_may_stop_and_anyone_goes_on_wi
             lab.start(TINY, 1, "bob")
         lab.stop("bob")
         assert lab.running is not None
+        assert lab.running.said  # from the first moment
+        wait_for(lambda: "problem" in lab.running.said)
         wait_for(lambda: len(store.read(path).rows) > 5)
     finally:
         lab.stop("ann")

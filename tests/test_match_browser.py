@@ -148,16 +148,34 @@ def test_whatever_is_pressed_while_a_run_ticks_nothing_vanishes(visit):
         assert not page.errors
 
 
-def test_a_reload_in_the_middle_of_a_run_ends_its_thread(visit, server):
+def test_a_reload_shows_the_run_again_and_a_closed_page_ends_its_thread(visit, server):
     wait_until(lambda: server.solvers() == 0, 3 * HEARTBEAT)
     page = visit(ENDLESS)
     page.ready()
     page.press("Start")
     page.wait_until(lambda: page.iteration() >= 2)
     assert server.solvers() == 1
+    before = page.iteration()
     page.page.reload()
-    page.ready()
+    page.says(re.compile(r"· iteration [\d,]+ ·.*· run 1$"))  # it goes on, unless the browser took too long
+    assert page.iteration() >= before
+    page.close()
     wait_until(lambda: server.solvers() == 0, 3 * HEARTBEAT)
+
+
+def test_back_gives_back_the_pair_before_and_its_run(visit):
+    page = visit("?data=random&data.inliers=8&model=B&method=adgm1&run=1")
+    page.finish()
+    page.main.get_by_role("button", name="Examples").click()
+    page.page.get_by_role("button", name="Warp", exact=True).click()
+    page.says(re.compile("^Warp.* points · "))
+    page.wait_until(lambda: "data=warp" in page.page.url)
+    page.page.go_back()
+    page.says(re.compile("^Random points.* points · "))
+    page.says(re.compile("· run 1$"))
+    assert "data=random" in page.page.url
+    page.page.go_forward()
+    page.says(re.compile("^Warp.* points · "))
 
 
 # ------------------------------------------------------------------ what came of it

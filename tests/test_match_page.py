@@ -19,9 +19,9 @@ from features.exports import save_pair
 from features.keypoints import DETECTORS
 from features.models import MODELS
 from features.recipe import OWN, Recipe
-from ui import canvas, url_state, widgets
-from ui.sidebar import Chosen, truth_after
-from ui.state import PROOF, RUN, widget_key
+from ui import desk, url_state, widgets
+from ui.sidebar import Chosen
+from ui.state import CANVAS, PROOF, RUN, widget_key
 
 ROOT = Path(__file__).parents[1]
 SMALL = {"data": "random", "data.inliers": "8", "data.outliers": "2", "model": "B", "method": "adgm1"}
@@ -207,6 +207,7 @@ def test_the_address_restores_the_record(recipe):
     page = Page(words)
     assert page.recipe == recipe
     given = {name: text if isinstance(text, str) else text[0] for name, text in page.test.query_params.items()}
+    assert given.pop(desk.WORD)
     assert given == words
 
 
@@ -381,9 +382,12 @@ def test_two_dropped_images_are_a_pair_and_a_bad_point_file_leaves_it():
     page = Page({"data": OWN})
     for side in ("Left", "Right"):
         upload(page, f"{side} image", f"{side}.png", png, "image/png")
-        upload(page, f"{side} points", f"{side}.csv", b"x,y\n10,20\n30,40\n50,20\n", "text/csv")
+        y = {"Left": 20, "Right": 9000}[side]
+        upload(page, f"{side} points", f"{side}.csv", b"x,y\n10,20\n30,40\n50,%d\n" % y, "text/csv")
     page.run()
     assert page.chosen.pair.shape == (3, 3) and page.says("The points of your files are used")
+    images = next(panel for panel in page.test.sidebar.expander if panel.label == "Images")
+    assert "1 of 3 right points lie outside the image" in images.warning[0].value  # beside the file, in an open panel
     page = Page({"data": OWN})
     for side in ("Left", "Right"):
         upload(page, f"{side} image", f"{side}.png", png, "image/png")
@@ -393,18 +397,18 @@ def test_two_dropped_images_are_a_pair_and_a_bad_point_file_leaves_it():
     assert page.chosen.pair.left.image is not None
 
 
-def test_an_edited_pair_keeps_the_truth_of_the_points_that_stay():
-    before = np.array([[0.0, 0], [1, 0], [2, 0], [3, 0]])
-    origins = np.arange(4)
-    added = canvas.followed(before, np.vstack([before, [9, 9]]), origins)
-    assert added.tolist() == [0, 1, 2, 3, -1]
-    gone = canvas.followed(before, before[[0, 2, 3]], origins)
-    assert gone.tolist() == [0, 2, 3]
-    assert canvas.followed(before, before + 1, origins).tolist() == [0, 1, 2, 3]
-    assert canvas.followed(before[[0, 2, 3]], before, gone).tolist() == [0, -1, 2, 3]
-    truth = np.array([2, 0, -1, 1])
-    assert truth_after(truth, added, origins).tolist() == [2, 0, -1, 1, -1]
-    assert truth_after(truth, origins, gone).tolist() == [1, 0, -1, -1]
+def test_partners_set_by_hand_are_the_truth_that_a_run_is_judged_by():
+    page = Page(SMALL)
+    slot = f"canvas edits {CANVAS}"
+    kept, truth = page.test.session_state[slot], page.chosen.pair.truth
+    assert kept.truth.tolist() == truth.tolist()
+    swapped = ((0, int(truth[1])), (1, int(truth[0])))
+    page.test.session_state[slot] = replace(kept, revision=1, partners=swapped)
+    page.run().start()
+    assert page.chosen.pair.truth.tolist() == [truth[1], truth[0], *[-1] * (len(truth) - 2)]
+    assert page.result.metrics.possible == 2
+    page.test.session_state[slot] = replace(kept, revision=2)
+    assert not page.run().says("· run 1")  # with another truth it is another pair
 
 
 def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():

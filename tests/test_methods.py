@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from adgm import ANY, EXACTLY_ONE, METHODS, Dense, Problem, Sparse, iterate, solve
+from adgm.options import options
 from adgm.problem import CONSTRAINTS
 from tests.oracles import energy
 from tests.problems import mixed, planted
@@ -28,6 +29,13 @@ def informed(shape, order, seed=0, **options):
 
 def takes(key, problem):
     return not METHODS[key].refusal(problem)
+
+
+def test_every_method_and_every_option_says_in_plain_words_what_it_does():
+    for key, entry in METHODS.items():
+        assert entry.does.endswith(".") and len(entry.does) > 30, key
+        for name, one in options(type(entry.make())).items():
+            assert one.help.endswith("."), (key, name)
 
 
 @pytest.mark.parametrize(("key", "order"), CASES)

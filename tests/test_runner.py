@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -154,9 +155,10 @@ def test_a_changed_byte_is_noticed(tmp_path):
 def test_parallel_and_serial_runs_give_the_same_rows_also_when_a_worker_dies(tmp_path):
     serial, parallel = tmp_path / "serial.jsonl", tmp_path / "parallel.jsonl"
     runner.run(RIVALS, serial)
-    killed = []
+    killed, told = [], []
 
     def kill_one(progress):
+        told.append(progress.doing)
         if not killed and progress.done >= 4:
             killed.append(multiprocessing.active_children()[0].pid)
             os.kill(killed[0], signal.SIGKILL)
@@ -164,6 +166,8 @@ def test_parallel_and_serial_runs_give_the_same_rows_also_when_a_worker_dies(tmp
     outcome = runner.run(RIVALS, parallel, workers=2, watch=kill_one)
     assert rows_of(store.read(parallel)) == rows_of(store.read(serial))
     assert outcome.tally.lost == 1
+    assert told[0] == "2 workers are starting"  # before there is any row
+    assert any(re.fullmatch(r"(building|solving) problem \d+ of 12", words) for words in told)
     assert 0 < max(outcome.tally.peak.values()) < 4 << 30
     assert not multiprocessing.active_children()
 

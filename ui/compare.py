@@ -15,16 +15,16 @@ from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import Pair
 from features.plots.theme import KINDS
-from ui import canvas, examples, exports, live, match, run_book, scrubber, url_state, visitors, warmup, widgets
+from ui import canvas, desk, examples, exports, live, match, run_book, scrubber, url_state, visitors, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.pool import POOL
 from ui.match import empty_state
 from ui.page_run import Run
 from ui.pictures import inline
-from ui.sidebar import CANVAS, Chosen, model_key, pair_key, problem_of, sidebar
+from ui.sidebar import Chosen, model_key, pair_key, problem_of, sidebar
 from ui.size import Size
-from ui.state import COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
+from ui.state import CANVAS, COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
 from ui.words import literal
 
 INTRODUCTION = (
@@ -185,7 +185,7 @@ def choose_options() -> dict[str, dict[str, Any]]:
     """The options of each method, those that differ from their defaults; one method is shown at a time."""
     chosen = OPTIONS.get() or {}
     method = widgets.choose("Method", list(METHODS), OPTIONS_OF, format_func=lambda one: METHODS[one].label)
-    st.caption(METHODS[method].cite)
+    st.caption(widgets.about_method(method))
     chosen[method] = widgets.method_settings(method, chosen.get(method, {}), "compare")
     OPTIONS.set(chosen)
     changed = [METHODS[one].label for one, values in chosen.items() if values]
@@ -415,7 +415,7 @@ def open_if_asked() -> None:
     recipe = entrant.row.recipe
     record = replace(compared.chosen.record, method=recipe.method, method_options=recipe.method_options)
     number = 1 + (earlier.number if earlier is not None else 0)
-    RUN.set(Run(entrant.job, replace(compared.chosen, record=record), number))
+    desk.lay(Run(entrant.job, replace(compared.chosen, record=record), number))
     canvas.clear_pick(CANVAS)
     scrubber.rewind()
     url_state.use(record)

@@ -15,7 +15,8 @@ from features.limits import LIMITS
 from ui import data, debug, match, url_state
 from ui.jobs.experiment import Laboratory, store_path
 from ui.results import Results, explore
-from ui.state import DEBUG_ROW, EXPERIMENT, ROW, VISITOR
+from ui.state import DEBUG_ROW, EXPERIMENT, ROW, RUN, VISITOR
+from ui.words import literal
 
 INTRODUCTION = (
     "Everything the paper claims, run again: browse our results, or run an experiment here on a few pairs, stop it and "
@@ -25,6 +26,7 @@ OWN = "Your own (TOML)"
 SHIPPED_VIEW, RUN_VIEW = "Our results", "Run here"
 TICK = 1.0  # seconds between two updates of a run
 MOST_PAIRS = 20
+STOPPING = 1.0  # seconds that a run on the Match page may take to give way to the one behind a row
 
 
 def show() -> None:
@@ -266,8 +268,8 @@ def progress(lab: Laboratory, owner: str, watched: Watched | None, drawn: int) -
     if watched is not None:
         total = len(watched.keys)
         bar.progress(done / max(total, 1), f"{done:,} of {total:,} units")
-        if watched.active and not done:
-            word.caption("The workers are starting …")
+        if watched.active and (running := lab.running) is not None:
+            word.caption(literal(running.said))
 
 
 def show_rows(watched: Watched) -> None:
@@ -311,5 +313,8 @@ def open_if_asked() -> None:
         debug.run_again(asked)
     recipe = ROW.pop()
     if recipe is not None:
+        if (run := RUN.get()) is not None:
+            run.job.stop()
+            run.job.wait(STOPPING)
         url_state.use(recipe)
         st.switch_page(st.Page(match.show, url_path="match", default=True))

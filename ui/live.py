@@ -22,8 +22,8 @@ from ui.jobs.meanwhile import Meanwhile
 from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbours, verdict
 from ui.page_run import Run, curves_of
 from ui.scrubber import Stop
-from ui.sidebar import CANVAS, Chosen
-from ui.state import APART, EDIT, GRAPH, KEPT, RUN, START, STORED
+from ui.sidebar import Chosen
+from ui.state import APART, CANVAS, EDIT, GRAPH, KEPT, RUN, START, STORED
 from ui.words import literal
 
 TICK = 0.4  # seconds between two updates of the page

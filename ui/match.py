@@ -13,6 +13,7 @@ from ui import (
     canvas,
     data,
     debug,
+    desk,
     examples,
     exports,
     live,
@@ -28,8 +29,8 @@ from ui import (
 from ui.jobs.job import Job
 from ui.learn import teach
 from ui.page_run import Run
-from ui.sidebar import CANVAS, Chosen, drop_zone, problem_of, sidebar
-from ui.state import EDIT, LIMIT, LINK, PACE, RUN, START
+from ui.sidebar import Chosen, drop_zone, problem_of, sidebar
+from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START
 
 AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
 
@@ -103,7 +104,7 @@ def start(chosen: Chosen) -> Run | None:
     if earlier is not None:
         earlier.job.stop()
     canvas.clear_pick(CANVAS)
-    RUN.set(Run(job, chosen, 1 + (earlier.number if earlier else 0)))
+    desk.lay(Run(job, chosen, 1 + (earlier.number if earlier else 0)))
     scrubber.rewind()
     st.rerun()
     return None

@@ -19,7 +19,7 @@ from features.plots.figures import save
 from features.recipe import Recipe
 from ui.charts.experiment import curves, picked
 from ui.pictures import inline
-from ui.state import ALL_PAIRS, DEBUG_ROW, MEANS, METHOD_BEHIND, ROW, Slot
+from ui.state import ALL_PAIRS, DEBUG_ROW, MEANS, METHOD_BEHIND, ROW, START, Slot
 
 SHOWN = 8  # pairs behind a point, at first
 
@@ -111,7 +111,7 @@ def behind(results: Results, panel: Panel, methods: Sequence[str], measure: str,
     for row in found[:shown]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"pair {row['key']}"):
             st.markdown(described(row, panel), width="stretch")
-            if st.button("Open pair", key=f"open {row['key']}", help="On the Match page, with these settings"):
+            if st.button("Open pair", key=f"open {row['key']}", help="Run it again on the Match page"):
                 ask_to_open(ROW, results.experiment, panel, row)
             if st.button("Debug", key=f"debug {row['key']}", help="Run it again and ask why its matches are wrong"):
                 ask_to_open(DEBUG_ROW, results.experiment, panel, row)
@@ -141,6 +141,8 @@ def recipe_of(experiment: Experiment, panel: Panel, row: Record) -> Recipe:
 def ask_to_open(where: Slot[Recipe], experiment: Experiment, panel: Panel, row: Record) -> None:
     """A pair was asked for, perhaps in a part of the page that is drawn alone: draw the whole page, which opens it."""
     where.set(recipe_of(experiment, panel, row))
+    if where is ROW and not experiment.variant(row["method"]).classic:
+        START.set(True)  # a classic is no run of a solver: its pair is opened alone
     st.rerun()
 
 

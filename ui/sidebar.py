@@ -26,7 +26,7 @@ from ui import canvas, data, present, url_state, visitors, widgets
 from ui.jobs.pool import POOL
 from ui.jobs.shelf import SHELF
 from ui.size import Size
-from ui.state import BOTH, FILES, OWN_PAIR, widget_key
+from ui.state import BOTH, CANVAS, FILES, OWN_PAIR, widget_key
 from ui.words import literal
 
 IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
@@ -34,8 +34,8 @@ POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
 PROBLEM_TYPES = ["zip", "dd", "xz", "dat", "npz"]
 UPLOAD_MB = LIMITS.image_bytes // 1_000_000
 OF_ITS_OWN: dict[str, Any] = {"dataset": OWN, "dataset_params": {}, "points": OWN, "point_params": {}}
+MOST_NAMED = 5  # points that a warning lists
 GIVEN_COSTS = Recipe(OWN, model="given")
-CANVAS = "pair"  # the key of the canvas, whose edits are part of the choice
 
 CONSTRAINT_LABELS = {
     widgets.AUTOMATIC: "as the model suggests",
@@ -114,7 +114,10 @@ def images() -> tuple[Pair, dict[str, Any]] | None:
     )
     if dataset == OWN:
         pair = uploads()
-        return None if pair is None else (pair, {"dataset": OWN})
+        if pair is None:
+            return None
+        warn_outside(pair)
+        return pair, {"dataset": OWN}
     st.caption(DATASETS[dataset].description)
     if not DATASETS[dataset].available():
         url_state.keep(replace(before, dataset=dataset, dataset_params={}))  # the main area offers to fetch it
@@ -149,6 +152,19 @@ def uploads() -> Pair | None:
     except ValueError as error:
         st.error(literal(str(error)))
         return None
+
+
+def warn_outside(pair: Pair) -> None:
+    """Points that cannot be seen, told where their file was given."""
+    for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
+        if view.image is not None and len(out := outside(view.points, view.image.size)):
+            width, height = view.image.size
+            these = ", ".join(map(str, out[:MOST_NAMED].tolist())) + (" …" if len(out) > MOST_NAMED else "")
+            st.warning(
+                f"{len(out)} of {len(view.points)} {side} points lie outside the image, of {width:g} × {height:g} "
+                f"pixels: number {these}. Is the file in pixels of this image?",
+                icon=":material/crop_free:",
+            )
 
 
 def two_images() -> Pair | None:
@@ -273,25 +289,15 @@ def choose_points(pair: Pair) -> tuple[Pair, dict[str, Any], bool]:
             pair = detected(pair, source, counts, before.slants)
         except ValueError as error:
             st.warning(str(error))
-    for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
-        if view.image is not None and len(out := outside(view.points, view.image.size)):
-            st.warning(f"{len(out)} {side} points lie outside the image.")
-    edits = canvas.edits(CANVAS, pair.left.points.xy, pair.right.points.xy)
+    edits = canvas.edits(CANVAS, pair.left.points.xy, pair.right.points.xy, pair.truth)
     if edits.changed:
         same = (len(edits.left), len(edits.right)) == pair.shape
         left, right = moved(pair.left, edits.left), moved(pair.right, edits.right)
-        truth = None if pair.truth is None else truth_after(pair.truth, *edits.origins)
-        pair = replace(pair, left=left, right=right, truth=truth, given=pair.given if same else None)
-        st.caption("Edited by hand." if same else "Edited by hand: the others keep their truth, a new point has none.")
+        pair = replace(pair, left=left, right=right, truth=edits.truth, given=pair.given if same else None)
+        st.caption("Edited by hand. A new point has no true partner until you give it one.")
     n1, n2 = pair.shape
     st.caption(f"{n1} left and {n2} right points.")
     return pair, {"points": source, "point_params": params}, edits.changed
-
-
-def truth_after(truth: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The truth of edited points, which tell the numbers that they had before, −1 for new ones."""
-    place = {int(origin): j for j, origin in enumerate(right) if origin >= 0}
-    return np.array([place.get(int(truth[origin]), -1) if origin >= 0 else -1 for origin in left], np.int64)
 
 
 def moved(view: View, xy: np.ndarray) -> View:
@@ -374,7 +380,7 @@ def choose_solver(model: Recipe) -> dict[str, Any]:
         before.method,
         format_func=lambda key: METHODS[key].label + (" (not for this model)" if key in misfits else ""),
     )
-    st.caption(misfits.get(method) or METHODS[method].cite)
+    st.caption(misfits.get(method) or widgets.about_method(method))
     with st.popover("Options of the method", width="stretch"):
         values = before.method_options if before.method == method else {}
         options = widgets.method_settings(method, values, "method")
@@ -399,12 +405,13 @@ def model_key(chosen: Chosen) -> str:
 
 
 def pair_key(pair: Pair) -> str:
-    """What identifies a pair as it is shown: its images, its points and the costs that it brings."""
+    """What identifies a pair as it is shown: its images, its points, their truth and the costs that it brings."""
     parts = []
     for view in (pair.left, pair.right):
         measured = (values for values in vars(view.points).values() if isinstance(values, np.ndarray))
         parts.append(hash(tuple(values.tobytes() for values in measured)))
         parts.append(0 if view.image is None else hash(view.image.rgb.tobytes()))
+    parts.append(0 if pair.truth is None else hash(pair.truth.tobytes()))
     costs = () if pair.given is None else (p for p in pair.given.potentials if not isinstance(p, Formula))
     parts += [hash(potential.costs.tobytes()) for potential in costs]
     return f"{pair.name} {parts}"

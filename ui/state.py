@@ -55,6 +55,7 @@ LINK: "Slot[bool]" = Slot("link followed")
 START: "Slot[bool]" = Slot("start asked")  # pressed in a part that is drawn alone; the whole page starts the run
 
 RUN: "Slot[Run]" = Slot("run")  # the run on the Match page
+TOKEN: "Slot[str]" = Slot("token")  # of this visit, see `ui.desk`
 KEPT: "Slot[Kept]" = Slot("run A")
 PROOF: "Slot[Asked]" = Slot("proof")
 REPLAY: "Slot[int]" = Slot("replay")  # the stop that a replay is at
@@ -82,6 +83,7 @@ ANSWERS: "Slot[dict[Any, Progress]]" = Slot("answers")  # and what came of it ea
 BOOK: "Slot[Book]" = Slot("run book")  # every run since the page was opened
 
 # Widgets
+CANVAS = "pair"  # whose edits are part of the choice
 PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"
 BOTH = "both images"  # dropped in the main area
 TOOL, MATCH = "debug tool", "debug match"

@@ -182,7 +182,7 @@ def _more(active: bool) -> None:
         "Edit points",
         key=EDIT,
         disabled=active or present.locked("points"),
-        help="Click to add, drag to move, right-click or the Delete key to delete, with undo",
+        help="Click to add, drag to move, right-click or the Delete key to delete; say who is whose partner; with undo",
     )
     st.toggle(
         "Gap and change apart",

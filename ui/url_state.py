@@ -7,8 +7,10 @@ is not drawn. The address is written from the record and read back into it, chec
 from time import monotonic
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from features.recipe import PARTS, Recipe
+from ui import desk
 from ui.state import ADDRESS, BEFORE, PAGE, RECIPE, forget_widgets
 from ui.words import literal
 
@@ -28,6 +30,7 @@ def use(recipe: Recipe) -> None:
 
 def follow(first: Recipe) -> None:
     """Begin with what the address says, or else with `first`; an address that changed without us is followed again."""
+    desk.reopen()
     here = st.query_params.to_dict()
     words = {name: text for name, text in here.items() if name.partition(".")[0] in [part.word for part in PARTS]}
     if words and words != ADDRESS.get() and not _outdated(words):
@@ -41,7 +44,9 @@ def follow(first: Recipe) -> None:
 
 
 def _outdated(words: dict[str, str]) -> bool:
-    """Whether the browser asked before it heard of the address that the page wrote last."""
+    """Whether the browser asked before it heard of the address that the page wrote last; Back is never outdated."""
+    if getattr(get_script_run_ctx(), "is_history_navigation", False):
+        return False
     address, until = BEFORE.get() or ({}, 0.0)
     return words == address and monotonic() - until < ON_ITS_WAY
 
@@ -60,7 +65,8 @@ def keep(recipe: Recipe) -> None:
     if before is not None and before != words:
         BEFORE.set((before, monotonic()))
     ADDRESS.set(words)
-    parts = [ASKED, *(part.word for part in PARTS)]
+    parts = [ASKED, desk.WORD, *(part.word for part in PARTS)]
     others = {name: text for name, text in here.items() if name.partition(".")[0] not in parts}
-    if here != others | words:
-        st.query_params.from_dict(others | words)
+    told = others | words | {desk.WORD: desk.token()}
+    if here != told:
+        st.query_params.from_dict(told)

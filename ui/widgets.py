@@ -31,7 +31,7 @@ class Preset:
 # "paper" is the published algorithm, number by number.
 PRESETS = {
     "paper": Preset("adgm1", "The published algorithm: ρ₀ = n/1000, β = 2, T₁ = 300, T₂ = 50"),
-    "fast": Preset("adgm", "One run whose penalty sets itself from the data"),
+    "fast": Preset("adgm", "One run that finds its own penalty ρ, then a local search"),
     "careful": Preset("adgm+", "Several runs from different penalties and starts, each improved by a local search"),
 }
 
@@ -123,6 +123,11 @@ def method_settings(method: str, values: Mapping[str, Any], *place: str) -> dict
         for name, default in defaults.items()
     }
     return {name: value for name, value in chosen.items() if value != defaults[name]}
+
+
+def about_method(method: str) -> str:
+    """What it does, and where it comes from."""
+    return f"{METHODS[method].does} *{METHODS[method].cite}*"
 
 
 def option_label(method: str, name: str) -> str:

@@ -46,7 +46,9 @@ class BCAGM:
     them, used for all, is at least as good. pooling: most iterations of the subroutine.
     """
 
-    variant: Literal["pairs", "lifted", "direct"] = "pairs"
+    variant: Literal["pairs", "lifted", "direct"] = option(
+        "pairs", "Variant", "pairs is BCAGM+MP, lifted is BCAGM, direct is BCAGM3 (third order only)."
+    )
     max_iter: int = option(100, "Most iterations", "The run ends after that many iterations, converged or not.", low=1)
     tol: float = option(1e-12, "Tolerance ε", "The ascent ends when it gains no more than this share.", low=0)
     pooling: int = option(30, "Most iterations of max-pooling", "Of the subroutine that sets two blocks.", low=1)

@@ -10,6 +10,7 @@ from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
 from adgm.baselines.fixed_point import Flow, Move, Point, assign, balanced
 from adgm.baselines.sm import SM
+from adgm.options import option
 from adgm.problem import Problem
 
 STARTS = ("spectral", "uniform")
@@ -23,7 +24,9 @@ class IPFP(Flow):
     """
 
     max_iter: int = 100
-    start: Literal["spectral", "uniform"] = "spectral"
+    start: Literal["spectral", "uniform"] = option(
+        "spectral", "Start", "Begin with what spectral matching finds, or with every match alike (uniform)."
+    )
 
     rounds: ClassVar[bool] = False  # it meets a matching in every iteration
 

@@ -21,7 +21,12 @@ class PGM(Flow):
     of the larger graph sum to at most 1 (exactly 1 if both graphs are equally large). sweeps: how many an iteration is.
     """
 
-    sweeps: int = option(100, "Most sweeps of the projection", low=1)
+    sweeps: int = option(
+        100,
+        "Most sweeps of the projection",
+        "A sweep makes the probabilities of a point sum to 1.",
+        low=1,
+    )
 
     def begin(self, problem: Problem, s: Affinity) -> FloatArray:
         return gradient(s.parts(np.full(problem.n, 1.0 / max(problem.shape))))

@@ -17,7 +17,12 @@ class RRWM(Flow):
 
     jump: float = option(0.8, "Share of jumps", "The paper's 1 − α.", low=0, high=1)
     inflation: float = option(30.0, "Inflation β", "How sharply a jump prefers what the walk says.", low=0, high=500)
-    sweeps: int = option(50, "Most sweeps of Sinkhorn's iteration", low=1)
+    sweeps: int = option(
+        50,
+        "Most sweeps of Sinkhorn's iteration",
+        "A sweep makes rows, then columns sum to 1.",
+        low=1,
+    )
     balance_tol: float = option(1e-3, "Tolerance of Sinkhorn's iteration", "It ends when sums are so near to 1.", low=0)
     dummies: bool = option(True, "Dummy nodes", "They make the two graphs equally large for Sinkhorn's iteration.")
 

@@ -9,6 +9,7 @@ import numpy as np
 from adgm._kernels import FloatArray
 from adgm.affinity import Affinity
 from adgm.baselines.fixed_point import Flow, Move, Point, gradient
+from adgm.options import option
 from adgm.problem import Problem
 
 NEGLIGIBLE = 1e-12  # entries below this share of the largest are 0 from then on: contractions skip them
@@ -25,8 +26,10 @@ class TM(Flow):
 
     max_iter: int = 100
     tol: float = 1e-6
-    norm: Literal["whole", "nodes"] = "nodes"
-    sparse: bool = True
+    norm: Literal["whole", "nodes"] = option(
+        "nodes", "Norm", "What keeps its length: everything together (whole), or each point's candidates (nodes)."
+    )
+    sparse: bool = option(True, "Sparse", "Iterate on the square roots: fewer candidates keep a share.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -99,7 +99,7 @@ def methods(key: str | None) -> str:
         one = METHODS[listed(key, METHODS, "method")]
         about = inspect.getdoc(type(one.make())) or ""
         options = "\n".join(f"  {name}={value}" for name, value in method_options(key).items()) or "  (none)"
-        return f"{one.label} [{one.cite}]\n\n{about}\n\nOptions (--option name=value):\n{options}"
+        return f"{one.label} [{one.cite}]\n\n{one.does}\n\n{about}\n\nOptions (--option name=value):\n{options}"
     items = [(name, f"{one.label} [{_span(one.orders)}]", one.cite) for name, one in METHODS.items()]
     return f"{entries(items)}\n\nOne of them with its options: python -m features methods adgm1"
 

@@ -14,7 +14,7 @@ import json
 import math
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast, get_args
@@ -120,25 +120,29 @@ class Side:
         return float(left), float(top), float(size[0]), float(size[1])
 
 
-_NOBODY = np.empty(0, np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class Edits:
-    """The points as the user has left them; `revision` counts the edits since the page's own `start`.
-
-    `origins` tell which of the starting points each of them is.
-    """
+    """The points as the user has left them; `revision` counts the edits since the page's own `start`."""
 
     left: Points
     right: Points
     start: str
     revision: int = 0
-    origins: tuple[NDArray[np.int64], NDArray[np.int64]] = field(default=(_NOBODY, _NOBODY))  # −1: a new point
+    partners: tuple[tuple[int, int], ...] | None = None  # who truly belongs together; None: nobody has said
 
     @property
     def changed(self) -> bool:
         return self.revision > 0
+
+    @property
+    def truth(self) -> NDArray[np.int64] | None:
+        """The right partner of each left point, −1 for none."""
+        if self.partners is None:
+            return None
+        found = np.full(len(self.left), -1)
+        for i, j in self.partners:
+            found[i] = j
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +162,14 @@ class _Pick:
     serial: int = 0
 
 
-def edits(key: str, left: ArrayLike, right: ArrayLike) -> Edits:
+def edits(key: str, left: ArrayLike, right: ArrayLike, truth: NDArray[np.int64] | None = None) -> Edits:
     """The user's edits of these starting points on canvas `key`; the points themselves if there are none."""
     left, right = _as_points(left), _as_points(right)
-    start = _digest(left, right)
+    start = _digest(left, right, *([] if truth is None else [truth]))
     kept = st.session_state.get(_slot(key, "edits"))
     if kept is None or kept.start != start:
-        origins = np.arange(len(left)), np.arange(len(right))
-        kept = st.session_state[_slot(key, "edits")] = Edits(left, right, start, origins=origins)
+        partners = None if truth is None else tuple((i, j) for i, j in enumerate(truth.tolist()) if j >= 0)
+        kept = st.session_state[_slot(key, "edits")] = Edits(left, right, start, partners=partners)
     return cast(Edits, kept)
 
 
@@ -173,6 +177,15 @@ def revision(key: str) -> tuple[str, int]:
     """Changes with every edit, and with the points that the edits start from."""
     kept = st.session_state.get(_slot(key, "edits"))
     return (kept.start, kept.revision) if kept is not None else ("", 0)
+
+
+def kept_edits(key: str) -> Edits | None:
+    """The edits of canvas `key`, to be given to `restore_edits` in another session."""
+    return cast("Edits | None", st.session_state.get(_slot(key, "edits")))
+
+
+def restore_edits(key: str, kept: Edits) -> None:
+    st.session_state[_slot(key, "edits")] = kept
 
 
 def picked(key: str) -> tuple[int, int] | None:
@@ -229,6 +242,7 @@ def show(
             "kinds": list(LOOKS.values()),
             "module": module(key),
             "sides": [_side(left, f"{key}-left"), _side(right, f"{key}-right")],
+            "partners": drawn.partners or (),
             "start": drawn.start,
             "revision": drawn.revision,
             "lines": line_data(lines),
@@ -288,32 +302,17 @@ def _receive_points(key: str, left: Picture | None, right: Picture | None) -> No
     kept = st.session_state.get(_slot(key, "edits"))
     if kept is None or not isinstance(sent, dict) or sent.get("start") != kept.start:
         return  # an edit of points that have been replaced since
-    new = [kept.left, kept.right]
+    new, partners = [kept.left, kept.right], kept.partners
     with contextlib.suppress(KeyError, TypeError, ValueError):
         given = [_as_points(sent["left"]), _as_points(sent["right"])]
+        told = _as_partners(sent["partners"], len(given[0]), len(given[1]))
         if max(map(len, given)) <= MOST_POINTS:
             new = [_within(given[0], left), _within(given[1], right)]
+            partners = told if told or kept.partners is not None else None
     # A refused edit is answered under its own number too: the browser then shows the kept points again.
     revision = sent.get("revision")
     number = revision if isinstance(revision, int) else kept.revision + 1
-    origins = followed(kept.left, new[0], kept.origins[0]), followed(kept.right, new[1], kept.origins[1])
-    st.session_state[_slot(key, "edits")] = Edits(new[0], new[1], kept.start, number, origins)
-
-
-def followed(before: Points, after: Points, origins: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The origins of points after an edit: what precedes and follows the change stays who it is.
-
-    As many points as before: some were moved. More or fewer: those in between came or went.
-    """
-    if len(after) == len(before):
-        return origins
-    most = min(len(before), len(after))
-    same = (before[:most] == after[:most]).all(axis=1)
-    head = most if same.all() else int(np.argmin(same))
-    same = (before[len(before) - most :] == after[len(after) - most :]).all(axis=1)[::-1]
-    tail = min(most - head, most if same.all() else int(np.argmin(same)))
-    new = np.full(len(after) - head - tail, -1)
-    return np.concatenate([origins[:head], new, origins[len(before) - tail :]])
+    st.session_state[_slot(key, "edits")] = Edits(new[0], new[1], kept.start, number, partners)
 
 
 def _receive_pick(key: str) -> None:
@@ -338,6 +337,16 @@ def _as_points(values: ArrayLike) -> Points:
     if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
         raise ValueError(f"points must be finite numbers in an (n, 2) array, not of shape {points.shape}")
     return points
+
+
+def _as_partners(values: Any, n1: int, n2: int) -> tuple[tuple[int, int], ...]:
+    """Pairs of existing points, nobody twice."""
+    pairs = tuple((i, j) for i, j in values)
+    for side, count in ((0, n1), (1, n2)):
+        numbers = [pair[side] for pair in pairs]
+        if not all(type(k) is int and 0 <= k < count for k in numbers) or len(set(numbers)) < len(numbers):
+            raise ValueError(f"partners must be pairs of numbers below {n1} and {n2}, each of them once")
+    return pairs
 
 
 def _within(points: Points, image: Picture | None) -> Points:
@@ -399,7 +408,7 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-_PARTS = [_text(name) for name in ("paint.js", "canvas.js", "matrix.js")]
+_PARTS = [_text(name) for name in ("partners.js", "paint.js", "canvas.js", "matrix.js")]
 _MODULE = "\n".join([*_PARTS, f"const STYLE = {json.dumps(_text('canvas.css'))};\n"]).encode()
 
 # Addresses of media files are relative to the app's root, which may itself be a folder of the site: the page's own

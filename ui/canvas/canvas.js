@@ -22,6 +22,7 @@ class Board {
     this.pointers = new Map();
     this.hover = this.cursor = this.gesture = null;
     this.chosen = null;         // the selected point in edit mode: [side, index]
+    this.linking = null;        // the point whose partner is asked for
     this.lastScroll = -Infinity;
     this.build();
     this.listen();
@@ -49,6 +50,7 @@ class Board {
       group("Remove points", button("remove", "Delete the selected point (Delete)", () => this.removePoint(this.chosen)),
         button("Clear left", "Remove all points of the left image", () => this.clear(0)),
         button("Clear right", "Remove all points of the right image", () => this.clear(1))),
+      group("Truth", button("Partner", "Say which point is the partner of the selected one (t)", () => this.link())),
     ];
     this.least = element("input", { type: "range", min: 0, max: 1, step: 0.01, ariaLabel: "Least strength of a line" });
     this.least.oninput = () => { this.memory.least = Number(this.least.value); this.sift(); this.refresh(); };
@@ -168,11 +170,12 @@ class Board {
   takePoints(data, before) {
     const memory = this.memory, edit = data.mode === "edit", known = edit && memory.start === data.start;
     if (edit && !known) Object.assign(memory, { start: data.start, past: [], future: [], revision: 0 });
-    if (!known || before?.mode !== data.mode) this.gesture = this.settled = this.chosen = null;
+    if (!known || before?.mode !== data.mode) this.gesture = this.settled = this.chosen = this.linking = null;
     // An answer older than the last edit made here is about to be replaced: keep what the user sees.
     if (known && this.points && data.revision < memory.revision) return;
     if (edit) memory.revision = data.revision;
     if (!this.settled) this.points = data.sides.map((side) => side.points);
+    this.partners = data.partners;
     // A sheet without image is sized by its points; it must not jump while they are being edited.
     if (!known || !this.boxes) this.boxes = data.sides.map((side) => side.box);
     if (this.chosen && !this.points[this.chosen[0]][this.chosen[1]]) this.chosen = null;
@@ -191,42 +194,56 @@ class Board {
 
   // ---------------------------------------------------------------- edits and picks: what travels back
 
-  commit(points) {
+  commit(points, partners = this.partners) {
     const memory = this.memory;
-    memory.past = [...memory.past.slice(1 - UNDO_STEPS), this.settled ?? this.points];
+    memory.past = [...memory.past.slice(1 - UNDO_STEPS), { points: this.settled ?? this.points, partners: this.partners }];
     memory.future = [];
-    this.sendPoints(points);
+    this.linking = null;
+    this.sendPoints(points, partners);
   }
 
   travel(direction) {
     const [from, to] = direction < 0 ? [this.memory.past, this.memory.future] : [this.memory.future, this.memory.past];
     if (!from.length) return;
-    to.push(this.points);
-    this.chosen = null;
-    this.sendPoints(from.pop());
+    to.push({ points: this.points, partners: this.partners });
+    this.chosen = this.linking = null;
+    const { points, partners } = from.pop();
+    this.sendPoints(points, partners);
   }
 
-  sendPoints(points) {
-    Object.assign(this, { points, settled: null, hover: null });
+  sendPoints(points, partners) {
+    Object.assign(this, { points, partners, settled: null, hover: null });
     this.lines = this.lines.filter((line) => points[0][line.i] && points[1][line.j]);
     this.sift();
     const revision = (this.memory.revision += 1);
-    this.send.state("points", { left: points[0], right: points[1], revision, start: this.data.start });
+    this.send.state("points", { left: points[0], right: points[1], partners, revision, start: this.data.start });
     this.refresh();
   }
 
   edited(side, change) { return this.points.map((points, k) => (k === side ? change(points) : points)); }
 
   addPoint(side, point) {
+    const asked = this.linking?.[0] === 1 - side ? this.linking : null;
     this.chosen = [side, this.points[side].length];
-    this.commit(this.edited(side, (points) => [...points, point.map(round)]));
+    const partners = asked ? paired(this.partners, asked, this.chosen) : this.partners;
+    this.commit(this.edited(side, (points) => [...points, point.map(round)]), partners);
+  }
+
+  link() {                      // first the one, then the other; the same point twice: it has no partner
+    const [from, to] = [this.linking, this.chosen];
+    if (!to) return;
+    if (from && from[0] !== to[0]) return this.commit(this.points, paired(this.partners, from, to));
+    if (String(from) === String(to)) return this.commit(this.points, single(this.partners, to));
+    this.linking = to;
+    this.refresh();
   }
 
   removePoint(which) {
     if (!which) return;
     this.chosen = null;
     this.setHover(null);
-    this.commit(this.edited(which[0], (points) => points.filter((_, k) => k !== which[1])));
+    this.commit(this.edited(which[0], (points) => points.filter((_, k) => k !== which[1])),
+      withoutPoint(this.partners, which));
   }
 
   movePoint([side, index], place) {              // shown now, sent when the pointer or the key is let go
@@ -241,7 +258,7 @@ class Board {
 
   clear(side) {
     this.chosen = null;
-    this.commit(this.edited(side, () => []));
+    this.commit(this.edited(side, () => []), []);
   }
 
   choose(line) {
@@ -397,6 +414,7 @@ class Board {
     this.gesture = null;
     if (gesture.moved) return this.finishNudge();
     if (this.data.mode === "view") return this.choose(this.lineAt(...at, event.pointerType === "touch" ? 14 : 7));
+    if (this.linking && gesture.point && gesture.point[0] !== this.linking[0]) return this.link();
     const side = this.sideAt(...at);
     if (!gesture.point && side >= 0) this.addPoint(side, this.toImage(side, ...at));
   }
@@ -424,7 +442,7 @@ class Board {
     const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     const letter = event.key.toLowerCase();
     const remove = () => this.removePoint(this.chosen);
-    const editing = { a: () => this.addAtCentre(), delete: remove, backspace: remove };
+    const editing = { a: () => this.addAtCentre(), t: () => this.link(), delete: remove, backspace: remove };
     const always = {
       "+": () => this.zoom(1.5), "=": () => this.zoom(1.5), "-": () => this.zoom(1 / 1.5), "0": () => this.resetView(),
       n: () => this.next(1), p: () => this.next(-1), escape: () => this.letGo(),
@@ -438,7 +456,7 @@ class Board {
     action();
   }
 
-  letGo() { this.chosen = null; this.choose(null); this.refresh(); }
+  letGo() { this.chosen = this.linking = null; this.choose(null); this.refresh(); }
 
   arrow([dx, dy], step) {
     if (this.data.mode === "edit" && this.chosen) {

@@ -15,8 +15,11 @@ const ICONS = {
 };
 const HINTS = {
   view: "Scroll or pinch to zoom, drag to move, click a line to isolate it.",
-  edit: "Click to add a point, drag to move it, × or Delete to remove it.",
+  edit: "Click to add a point, drag to move it, × or Delete to remove it; Partner says which belong together.",
+  linking: "Now its partner: click it, or its place, in the other image. Partner again: it has none. Esc: never mind.",
 };
+const PARTNERS = { name: "true partners", colour: "#4cb5f5", dash: [], mark: "" };
+const ALONE = "#dee2e6";        // a point without partner, where others have one
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -58,7 +61,9 @@ function lineText(line) {
 
 function pointText(board, [side, k]) {
   const [x, y] = board.points[side][k], name = board.data.sides[side].names[k];
-  return `${name ?? `${["left", "right"][side]} point ${k}`} · x ${x.toFixed(1)}, y ${y.toFixed(1)}`;
+  const other = board.data.mode === "edit" && partnerOf(board.partners, [side, k]);
+  const partner = other ? ` · partner: ${["left", "right"][other[0]]} ${other[1]}` : other === null ? " · no partner" : "";
+  return `${name ?? `${["left", "right"][side]} point ${k}`} · x ${x.toFixed(1)}, y ${y.toFixed(1)}${partner}`;
 }
 
 function announce(board) {      // what is said around the picture: status, legend, which buttons can be used
@@ -68,15 +73,16 @@ function announce(board) {      // what is said around the picture: status, lege
   board.board.classList.toggle("looking", !edit && data.stage);
   buttons.undo.disabled = !memory.past.length;
   buttons.redo.disabled = !memory.future.length;
-  buttons.remove.disabled = !board.chosen;
+  buttons.remove.disabled = buttons.Partner.disabled = !board.chosen;
+  buttons.Partner.ariaPressed = String(Boolean(board.linking));
   ["Clear left", "Clear right"].forEach((name, side) => { buttons[name].disabled = !points[side].length; });
   const said = edit ? board.chosen && pointText(board, board.chosen) : selected && lineText(selected);
   const preview = board.previewed && `Iteration ${board.previewed.iteration}; a click on the curve goes there.`;
-  board.status.textContent = preview || said?.replace(/\s*\n\s*/g, " · ") || HINTS[data.mode];
+  board.status.textContent = preview || (board.linking && HINTS.linking) || said?.replace(/\s*\n\s*/g, " · ") || HINTS[data.mode];
   board.status.classList.toggle("chosen", Boolean(said));
   board.canvas.ariaLabel = `Two images: ${points[0].length} points on the left, ${points[1].length} on the right, `
     + `${board.shown.length} lines. Arrow keys move, plus and minus zoom, 0 resets, n and p go through the `
-    + (edit ? "points, a adds a point, Delete removes it." : "lines, Escape lets go.");
+    + (edit ? "points, a adds a point, Delete removes it, t asks for its partner." : "lines, Escape lets go.");
   board.sifting.hidden = !data.sift || edit;
   board.least.value = memory.least ?? 0;
   board.leastText.textContent = `${data.scale} ≥ ${(memory.least ?? 0).toFixed(2)}`;
@@ -113,6 +119,7 @@ function paint(board) {
   const lit = board.hover?.line, extra = lit && !board.shown.includes(lit) ? [lit] : [];
   const drawn = [...board.shown, ...extra].map((line) => ({ line, ...lineStyle(board, line, selected) }))
     .sort((a, b) => a.width - b.width || a.alpha - b.alpha);
+  if (board.data.mode === "edit") paintPartners(board);
   drawn.forEach((style) => paintLine(board, style));
   paintPoints(board, drawn);
   [0, 1].forEach((side) => paintLabel(board, side));
@@ -175,6 +182,17 @@ function paintLine(board, style) {
   context.stroke();
 }
 
+function paintPartners(board) {
+  const strong = board.linking ?? board.chosen, { context } = board;
+  board.partners.forEach((pair) => {
+    const [from, to] = board.endsOf({ i: pair[0], j: pair[1] }), own = strong && touches(pair, strong);
+    context.beginPath();
+    context.moveTo(...from);
+    context.lineTo(...to);
+    stroke(context, { ...PARTNERS, alpha: own ? 1 : strong ? 0.25 : 0.6, width: own ? 2.4 : 1.2 });
+  });
+}
+
 function disc(context, x, y, radius, fill, rim) {
   context.beginPath();
   context.arc(x, y, radius, 0, 2 * Math.PI);
@@ -200,7 +218,9 @@ function paintPoints(board, drawn) {
       const radius = (many ? 3 : 4) + (edit ? 1 : 0) + (chosen || hovered ? 1.5 : 0);
       context.globalAlpha = isolating && !hovered ? Math.max(style?.alpha ?? 0, 0.3) : 1;
       disc(context, x, y, radius + 0.8, "rgba(0,0,0,0.55)", "rgba(0,0,0,0)");
-      if (edit) disc(context, x, y, radius, chosen ? theme.accent : "#ffd43b", chosen ? "#fff" : "#1b1b1b");
+      const alone = edit && board.partners.length > 0 && !partnerOf(board.partners, [side, k]);
+      const fill = chosen || String(board.linking) === String([side, k]) ? theme.accent : alone ? ALONE : "#ffd43b";
+      if (edit) disc(context, x, y, radius, fill, chosen ? "#fff" : "#1b1b1b");
       else disc(context, x, y, radius, style?.colour ?? "rgba(0,0,0,0.35)", "#fff");
       if (hovered || chosen) tag(board, x, y - radius - 12, board.data.sides[side].names[k] ?? String(k));
     });
@@ -255,6 +275,7 @@ function paintLabel(board, side) {
 }
 
 function legendEntries(board) {
+  if (board.data.mode === "edit") return board.partners.length ? [sample(PARTNERS, board.partners.length)] : [];
   const { kinds, scale } = board.data;
   const counts = kinds.map((_, kind) => board.shown.filter((line) => line.kind === kind).length);
   const entries = kinds.map((kind, k) => kind.colour ? sample(kind, counts[k]) : scaleSample(scale, counts[k]))

@@ -5,11 +5,13 @@ The page never waits for it: it reads the store. Whoever starts the same experim
 
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 
@@ -18,6 +20,7 @@ from experiments.spec import Experiment
 from features.datasets.download import cache_dir
 from features.limits import LIMITS
 
+LINE = 4000  # bytes that hold the last line of a log
 INTERRUPTED = 130  # what a command that was stopped on demand returns
 
 
@@ -30,6 +33,12 @@ class Running:
     owner: str
     path: Path
     process: subprocess.Popen[bytes]
+    began: float = field(default_factory=monotonic)
+
+    @property
+    def said(self) -> str:
+        """What it says it is at; before its first word, how long it has been starting."""
+        return last_line(self.path) or f"Python is starting … {monotonic() - self.began:.0f} s"
 
 
 def store_path(experiment: Experiment) -> Path:
@@ -128,8 +137,16 @@ def said_at_the_end(running: Running) -> str:
         return ""
     if code < 0:
         return f"The experiment was ended by signal {-code}; its rows are safe, and Resume goes on."
-    said = running.path.with_suffix(".log").read_text(encoding="utf-8", errors="replace").strip()
-    return said.splitlines()[-1] if said else "The experiment ended without a word."
+    return last_line(running.path) or "The experiment ended without a word."
+
+
+def last_line(path: Path) -> str:
+    """Of what the process of a store has written."""
+    with suppress(OSError), path.with_suffix(".log").open("rb") as log:
+        log.seek(max(0, log.seek(0, os.SEEK_END) - LINE))
+        lines = log.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+    return ""
 
 
 def forget_old(folder: Path) -> None:

@@ -141,6 +141,12 @@ class Job:
         """Somebody is watching: the job stays alive."""
         self._touched = monotonic()
 
+    def hand_to(self, visitor: Visitor) -> None:
+        """Work for another visitor from now on: the same person, after a reload."""
+        self._pool.hand_to(self, visitor)
+        self.visitor = visitor
+        self.touch()
+
     @property
     def paused(self) -> bool:
         """Whether it was asked to hold; it may still take the steps that were asked for."""

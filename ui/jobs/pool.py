@@ -63,6 +63,12 @@ class JobPool:
             self.members[member] = visitor.name
             self.queue.append(member)
 
+    def hand_to(self, member: Any, visitor: Visitor) -> None:
+        """It is another visitor's from now on."""
+        with self.freed:
+            if member in self.members:
+                self.members[member] = visitor.name
+
     def enter(self, member: Any, give_up: Callable[[], bool]) -> bool:
         """Wait for a place to compute in; False if there is no point any more."""
         with self.freed:

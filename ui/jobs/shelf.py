@@ -15,7 +15,8 @@ TABLES = ("runtime", "tensors")  # what a problem computes when it is first need
 
 def held(problem: Problem) -> int:
     """Bytes of a problem: its potentials, and its tables if they are there."""
-    parts = [array.nbytes for p in problem.potentials for array in vars(p).values() if isinstance(array, np.ndarray)]
+    arrays = [array for p in problem.potentials for array in list(vars(p).values())]  # a job may be adding some
+    parts = [array.nbytes for array in arrays if isinstance(array, np.ndarray)]
     runtime = vars(problem).get("runtime")
     return sum(parts) + (0 if runtime is None else runtime.nbytes)
 
