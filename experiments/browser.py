@@ -47,6 +47,7 @@ class Server:
     """A running server of the app, with its log and the file for its answers."""
 
     url: str
+    port: int
     process: subprocess.Popen[bytes]
     log: Path
     answer: Path
@@ -58,6 +59,11 @@ class Server:
         """Its log, if anything went wrong; a page that was closed in the middle of an answer is nobody's fault."""
         said = GONE.sub("", self.written())
         return said if re.search("Traceback|Error|Exception|WARNING", said) else ""
+
+    def crash(self) -> None:
+        """End it as a power cut does."""
+        self.process.kill()
+        self.process.wait()
 
     def solvers(self) -> int:
         """How many threads run a solver now."""
@@ -74,17 +80,19 @@ class Server:
 
 @contextlib.contextmanager
 def serving(
-    script: Path = ROOT / "app.py", command: Sequence[str] = (), prefix: str = "", **environment: str | None
+    script: Path = ROOT / "app.py",
+    command: Sequence[str] = (),
+    prefix: str = "",
+    port: int = 0,
+    **environment: str | None,
 ) -> Iterator[Server]:
-    """A script of Streamlit's, or a command that starts one, on a free port until the block ends.
+    """A script of Streamlit's, or a command that starts one, on a port (0: a free one) until the block ends.
 
     `prefix` is a folder of the site that it lives in, as on a shared host. The environment is this process's, with
     these variables changed (None: not set).
     """
-    with socket.socket() as probe, tempfile.TemporaryDirectory() as folder:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
+    with tempfile.TemporaryDirectory() as folder:
+        port = port or free_port()
         log, answer = Path(folder, "log"), Path(folder, "answer")
         settings = {**os.environ, **environment}
         words = list(command) or [sys.executable, "-c", SERVER, str(answer), "run", str(script)]
@@ -104,7 +112,7 @@ def serving(
                 stderr=subprocess.STDOUT,
                 env={name: value for name, value in settings.items() if value is not None},
             )
-        server = Server(f"http://127.0.0.1:{port}{'/' * bool(prefix)}{prefix}", process, log, answer)
+        server = Server(f"http://127.0.0.1:{port}{'/' * bool(prefix)}{prefix}", port, process, log, answer)
         try:
             wait_until(lambda: answers(server), PATIENCE)
             yield server
@@ -117,6 +125,12 @@ def serving(
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def answers(server: Server) -> bool:

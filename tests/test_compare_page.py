@@ -135,6 +135,15 @@ def test_nobody_watching_ends_it(slow):
     assert end.status == "abandoned" and len(end.rows) < 2
 
 
+def test_a_crash_is_told_as_one(slow, monkeypatch, caplog):
+    def broken(self, recipe):
+        raise RuntimeError("oh")
+
+    monkeypatch.setattr(Series, "_compete", broken)
+    end = begin("adgm1", bounded=False).wait(20)
+    assert end.status == "failed" and end.error == "RuntimeError: oh" and "a comparison failed" in caplog.text
+
+
 def test_a_short_comparison_ends_while_a_long_one_goes_on_and_places_are_given_back(slow):
     pool = JobPool(running=1, waiting=3)
     first = begin("slow", pool=pool, bounded=False)

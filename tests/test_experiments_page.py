@@ -1,9 +1,12 @@
 """The Experiments page without a browser: choices, refusals, results behind a point, and the one process per server."""
 
 import json
+import multiprocessing
 import os
+import signal
 import time
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ from ui.jobs import experiment
 from ui.jobs.experiment import Laboratory, Running, store_path
 from ui.results import Results, recipe_of
 
+FORK = multiprocessing.get_context("fork")
 TINY = Experiment(
     "tiny",
     "Tiny",
@@ -185,6 +189,34 @@ def test_one_experiment_at_a_time_which_its_owner_may_stop_and_anyone_goes_on_wi
     assert 5 < len(before) < 3000
     outcome = runner.run(LONG, path, sample=len(before) + 20, watch=lambda progress: True)
     assert outcome.new == 1 and before.items() <= store.read(path).rows.items()
+
+
+def serve(ready: Connection) -> None:
+    """A server with an experiment, in a process that is going to be killed."""
+    lab = Laboratory()
+    lab.start(LONG, 3000, "ann")
+    ready.send(lab.running.process.pid)
+    signal.pause()
+
+
+def test_a_killed_server_takes_its_experiment_along_and_the_next_one_goes_on_without_a_row_lost_or_repeated():
+    path, (ours, theirs) = store_path(LONG), FORK.Pipe()
+    server = FORK.Process(target=serve, args=(theirs,))
+    server.start()
+    worker = ours.recv()
+    wait_for(lambda: len(store.read(path).rows) > 5)
+    server.kill()
+    server.join()
+    wait_for(lambda: not Path(f"/proc/{worker}/cmdline").exists())
+    before, lab = store.read(path).rows, Laboratory()
+    assert len(before) < 3000
+    lab.start(LONG, len(before) + 50, "bob")
+    wait_for(lambda: lab.running is None)
+    after = store.read(path)
+    assert lab.complaint == "" and len(after.runs) == 2
+    assert before.items() <= after.rows.items() and len(after.rows) == len(before) + 50
+    written = path.read_bytes().count(b'"kind": "row"')
+    assert written == len(after.rows)  # none was computed twice
 
 
 def test_an_abandoned_experiment_ends_and_a_failed_one_says_why(monkeypatch):

@@ -1,24 +1,46 @@
-"""Load as a command: Streamlit's messages as we write and read them, and a visitor on a real server."""
+"""Load as a command: Streamlit's messages as we write and read them, and visitors on a real server."""
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from experiments import load
 from experiments.__main__ import main
 from experiments.browser import fields
-from experiments.load import AUTO_RERUN, NAVIGATION, PAGE_SHOWN, Report, Visitor, rerun, ticking
+from experiments.load import (
+    AUTO_RERUN,
+    NAVIGATION,
+    PAGE_SHOWN,
+    Report,
+    Sample,
+    Visitor,
+    holding,
+    pressed,
+    rerun,
+    ticking,
+)
 
 
 def test_what_a_visitor_says_is_what_streamlit_reads():
     message = BackMsg()
-    message.ParseFromString(rerun("data=random&" + "x" * 300, "compare", pressed="$$ID-1-go"))
+    message.ParseFromString(rerun("data=random&" + "x" * 300, "compare", states=pressed("$$ID-1-go")))
     asked = message.rerun_script
     assert (asked.query_string[:11], asked.page_name) == ("data=random", "compare")
     assert [(one.id, one.trigger_value) for one in asked.widget_states.widgets] == [("$$ID-1-go", True)]
     message.ParseFromString(rerun("", shown="hash", fragment="part"))
     asked = message.rerun_script
     assert (asked.page_script_hash, asked.fragment_id, asked.is_auto_rerun) == ("hash", "part", True)
+
+
+def test_files_are_told_as_streamlit_reads_them():
+    place = FileURLs(file_id="1", upload_url="/up", delete_url="/gone")
+    message = BackMsg()
+    message.ParseFromString(rerun("", states=holding("$$ID-1-files", [("a.png", 1234, place.SerializeToString())])))
+    (widget,) = message.rerun_script.widget_states.widgets
+    (file,) = widget.file_uploader_state_value.uploaded_file_info
+    assert (widget.id, file.name, file.size, file.file_id) == ("$$ID-1-files", "a.png", 1234, "1")
+    assert file.file_urls == place
 
 
 def test_what_streamlit_says_is_what_a_visitor_reads():
@@ -33,15 +55,25 @@ def test_what_streamlit_says_is_what_a_visitor_reads():
 
 def test_a_report_tells_who_finished_and_how_long_a_click_took():
     visitors = [Visitor(k, "", 0.0, [float(k)], "finished" if k else "refused") for k in range(21)]
-    told = "\n".join(Report(visitors, 9.0, (1.0, 3.0, 2.0), (4, 6, 5)).lines)
+    samples = [Sample(0.0, 1.0, 4), Sample(1.0, 3.0, 6), Sample(2.0, 2.0, 5)]
+    told = "\n".join(Report(visitors, 9.0, samples).lines)
     assert "20 finished" in told and "1 refused" in told and "p50 10.00 s, p95 19.00 s" in told
-    assert "memory in MB: 1 before, 3 at most, 2 after" in told
+    assert "memory in MB: 1 before, 3 at most, 2 after" in told and "threads: 4 before, 6 at most, 5 after" in told
 
 
-def test_a_visitor_finishes_on_a_real_server(capsys, monkeypatch):
+def test_the_drift_is_told_without_the_warming_up_and_without_the_end():
+    samples = [Sample(float(k), 100.0 if k < 20 else 200.0 + k // 60 * 20, 9 + k % 2) for k in range(101)]
+    told = Report([], 9.0, [*samples, Sample(101.0, 1.0, 1)]).drift
+    assert "memory 200 → 220 (+10.0 %), 220 at most" in told and "10 at most" in told
+
+
+def test_visitors_who_watch_and_who_bring_images_finish_on_a_real_server(capsys, monkeypatch):
     monkeypatch.setattr(load, "RUN", load.RUN.replace("max_iter=100", "max_iter=5"))
-    assert main(["load", "--visitors", "1"]) == 0
-    assert "1 finished" in capsys.readouterr().out
+    monkeypatch.setattr(load, "OF", 2)
+    monkeypatch.setattr(load, "MIX", {1: load.MIX[4]})
+    assert main(["load", "--visitors", "2", "--arriving", "0"]) == 0
+    told = capsys.readouterr().out
+    assert "2 finished" in told and "of 3" in told  # three clicks: the images are one
 
 
 @pytest.mark.parametrize("visitors", ["0", "201"])

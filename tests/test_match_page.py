@@ -441,3 +441,11 @@ def test_nothing_in_a_link_is_read_as_markdown(words):
     page = Page(words)
     (said,) = (warning.value for warning in page.test.warning if "could not be followed" in warning.value)
     assert r"\!\[x\]\(" in said and "![x]" not in said
+
+
+def test_a_pairs_name_is_not_read_as_markdown():
+    page, pair = Page({"data": OWN}), DATASETS["random"].load(inliers=6, outliers=0)
+    saved = save_pair(replace(pair, name="![x](//e.org/)"), Recipe(OWN, model="B", method="adgm1"))
+    upload(page, "pair zip", "![x](//e.org/).zip", saved, "application/zip")
+    page.run()
+    assert page.says(r"\!\[x\]\(") and not page.says("![x]")

@@ -5,19 +5,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import ui.jobs.job
 import ui.jobs.pool
 from adgm import ADGM, Dense, Problem
 from adgm.deadline import check_time
+from features import lessons
 from features.datasets import DATASETS
 from features.keypoints import Keypoints
 from features.limits import LAPTOP
 from features.pairs import View
 from test_job import counters_round_to_their_count, counting, eventually, run  # noqa: F401
+from ui import data
 from ui.jobs.job import Job
 from ui.jobs.pool import JobPool, Visitor
 from ui.jobs.shelf import Shelf, held
+from ui.learn import CHAPTERS, chapter
 from ui.live import side
 from ui.sidebar import pair_key
 from ui.visitors import Door
@@ -230,3 +234,43 @@ def test_equal_points_with_other_angles_are_another_problem():
 def test_too_many_edges_to_be_listed_are_not_drawn():
     many = Keypoints(np.random.default_rng(0).uniform(0, 100, (4000, 2)))
     assert side(View(None, many), "Left", "complete").edges is None
+
+
+# ---- what else is computed ---------------------------------------------------------------------------------------
+
+
+def learn() -> None:
+    from ui.learn import show
+
+    show()
+
+
+@pytest.fixture
+def noted():
+    """Makes functions that note the names of the threads they are called in."""
+    names = []
+
+    def noting(work):
+        return lambda *given, **named: names.append(threading.current_thread().name) or work(*given, **named)
+
+    noting.names = names
+    return noting
+
+
+@pytest.mark.parametrize("key", CHAPTERS)
+def test_no_chapter_solves_in_the_thread_that_draws_it(monkeypatch, noted, key):
+    monkeypatch.setattr(lessons, "solve", noted(lessons.solve))
+    monkeypatch.setattr(chapter, "PREPARED", set())
+    lessons.solved.cache_clear()
+    lessons.lucky_starts.cache_clear()
+    test = AppTest.from_function(learn, default_timeout=60)
+    test.query_params["chapter"] = key
+    test.run()
+    assert not test.exception and set(noted.names) <= {"errand"}
+
+
+def test_a_pair_of_a_data_set_is_loaded_in_a_place_of_the_pool(monkeypatch, noted):
+    monkeypatch.setitem(DATASETS, "watched", replace(DATASETS["random"], make=noted(DATASETS["random"].make)))
+    data.load.clear()
+    assert data.load("watched", (("inliers", 5), ("outliers", 0))).shape == (5, 5)
+    assert noted.names == ["errand"]

@@ -1,11 +1,15 @@
 """Pairs of the data sets: fetched once on request, and kept from one drawing of the page to the next."""
 
+from functools import partial
+
 import streamlit as st
 
 from features.datasets import DATASETS
 from features.datasets.download import download
 from features.pairs import Pair
 from features.parameters import Value
+from ui import visitors
+from ui.jobs.pool import POOL
 
 
 def offer_download(dataset: str) -> None:
@@ -30,4 +34,4 @@ def offer_download(dataset: str) -> None:
 @st.cache_data(show_spinner="Loading the pair …", max_entries=16)
 def load(dataset: str, params: tuple[tuple[str, Value], ...]) -> Pair:
     """A pair of a data set, kept for the next rerun."""
-    return DATASETS[dataset].load(images=True, **dict(params))
+    return POOL.perform(partial(DATASETS[dataset].load, images=True, **dict(params)), visitors.current())

@@ -40,8 +40,20 @@ def writable(folder: Path) -> bool:
         return False
 
 
+def name_temporary_folder() -> None:
+    """On a full disk Python names no temporary folder, and libraries that only look for one give up: take memory,
+    or else a full one."""
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        named = [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
+        folders = filter(os.path.isdir, ["/dev/shm", *named, "/tmp", "/var/tmp"])
+        tempfile.tempdir = next((folder for folder in folders if os.access(folder, os.W_OK)), None)
+
+
 def settle() -> bool:
     """Choose a place; False if there is none, and every process has to compile for itself."""
+    name_temporary_folder()
     if any(map(writable, places())):
         return True
     shipped = config.CACHE_DIR
@@ -59,6 +71,7 @@ def settle() -> bool:
         for each in (Path(folder), *Path(folder).rglob("*/")):  # copied with the modes of what may be read-only
             each.chmod(0o700)
     config.CACHE_DIR = os.environ[VARIABLE] = folder
+    log.warning("Compiled kernels are kept in %s until this process ends: nothing else can be written.", folder)
     return True
 
 

@@ -153,4 +153,5 @@ for weight in (0, 1):  # of the edges
     picture=show_structure,
     answer=repaired,
     recipe=lambda values: lessons.structure_recipe(values["weight"]),
+    work=lambda values: lessons.structure(values["weight"]),
 )

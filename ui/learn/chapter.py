@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import Any, Literal
 
@@ -9,13 +10,15 @@ import streamlit as st
 
 from features.pairs import Pair
 from features.recipe import Recipe
-from ui import present
+from ui import present, visitors
+from ui.jobs.pool import POOL
 from ui.learn import formula
 
 Value = int | float | str
 Answer = str | float | bool
 Values = Mapping[str, Any]
 SHORT = 36  # characters of all options that stand in one line
+PREPARED: set[tuple[Any, ...]] = set()  # chapters with the values of their controls: as many as there are
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,13 @@ class Chapter:
     lit: Callable[[Values], str] | None = None  # the part of the formula that matters now
     says: Callable[[Values], str] | None = None  # one line of numbers beside the controls
     solution: Callable[[Values], str] | None = None  # the right answer in words, where the answer itself has none
+    work: Callable[[Values], object] | None = None  # what takes a while, and is remembered: done before it is drawn
+
+    def prepare(self, values: Values) -> None:
+        """Everything that is solved for these values."""
+        self.answer(values)
+        if self.work:
+            self.work(values)
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -250,9 +260,24 @@ class Desk:
                 st.info(self.chapter.question.hint, icon=":material/lightbulb:")
 
 
+def prepared(desk: Desk) -> None:
+    """Solve what the chapter shows, in a place of the pool and once for all visitors: a class turns a page together."""
+    chapter, values = desk.chapter, dict(desk.values)
+    choice = (chapter.key, *(values[control.name] for control in chapter.controls))
+    if choice not in PREPARED:
+        try:
+            with st.spinner("Solving it …"):
+                POOL.perform(partial(chapter.prepare, values), visitors.current())
+        except ValueError as refused:
+            st.warning(str(refused), icon=":material/hourglass_top:")
+            st.stop()
+        PREPARED.add(choice)
+
+
 def show(chapter: Chapter) -> Desk:
     """The chapter: its claim, the picture on the left; formula, controls and question on the right."""
     desk = Desk(chapter)
+    prepared(desk)
     st.html(f'<p class="claim">{escape(chapter.claim)}</p><p class="task">{escape(chapter.task)}</p>')
     left, right = st.columns([13, 8], gap="medium")
     with right, st.container(key="learn-side", gap="small"):

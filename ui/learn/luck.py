@@ -87,4 +87,5 @@ print(f"best of five: {lessons.chance(5, energies):.0%}")""",
     picture=show_luck,
     answer=share,
     recipe=lambda values: lessons.LUCK,
+    work=lambda values: lessons.solved(lessons.LUCK),  # the answer solves the thirty
 )

@@ -76,4 +76,5 @@ for model in ("B", "third"):  # distances, angles
     picture=show_order,
     answer=survivors,
     recipe=lambda values: lessons.turned_recipe(MODEL[values["costs"]], values["turn"], values["scale"]),
+    work=told,
 )

@@ -65,4 +65,5 @@ for price in (0.3, 0.9, 3.0):
     picture=show_outliers,
     answer=change,
     recipe=lambda values: lessons.priced_recipe(values["price"]),
+    work=told,
 )

@@ -97,4 +97,5 @@ for rho0 in (0.001, 1.0, 30.0, "paper", "ours"):
     picture=show_penalty,
     answer=worst,
     recipe=recipe,
+    work=told,
 )

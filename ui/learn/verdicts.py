@@ -85,4 +85,5 @@ for problem in (lessons.WRONG, lessons.STUCK):
     picture=show_verdict,
     answer=stuck,
     recipe=recipe,
+    work=told,
 )
