@@ -8,8 +8,8 @@ their scores differ by exactly what their energies differ. Unary affinities stan
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import factorial
 from typing import TYPE_CHECKING
@@ -72,15 +72,37 @@ class PairMatrix:
 
 
 @dataclass(frozen=True, eq=False)
+class Factors:
+    """What an affinity of two pairs is multiplied by: a number of their left nodes times one of their right nodes."""
+
+    layout: Layout
+    sides: tuple[FloatArray, FloatArray]  # n1 × n1 and n2 × n2
+
+    def of(self, i: LongArray, j: LongArray) -> FloatArray:
+        """The factors of the variables i with the variables j."""
+        row, col = self.layout.row, self.layout.col
+        found: FloatArray = self.sides[0][row[i], row[j]] * self.sides[1][col[i], col[j]]
+        return found
+
+    def rows(self, at: LongArray) -> FloatArray:
+        """The factors of the variables `at` with all variables."""
+        row, col = self.layout.row, self.layout.col
+        found: FloatArray = self.sides[0][row[at]][:, row] * self.sides[1][col[at]][:, col]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Computed:
     """A matrix of affinities too large for the problem's memory: computed anew, row by row, whenever it is used."""
 
     costs: PairMatrix
     ceiling: float
+    factors: Factors | None = None
 
     def pieces(self) -> Iterator[tuple[LongArray, FloatArray]]:
         for at, values, apart in self.costs.pieces():
-            yield at, np.where(apart, self.ceiling - values, 0.0)
+            found = np.where(apart, self.ceiling - values, 0.0)
+            yield at, found if self.factors is None else found * self.factors.rows(at)
 
     def __matmul__(self, x: FloatArray) -> FloatArray:
         return np.concatenate([values @ x for _, values in self.pieces()])
@@ -155,22 +177,98 @@ class Affinity:
         per_col = np.bincount(self.layout.col, x)
         return float(x.sum() ** 2 - per_row @ per_row - per_col @ per_col + x @ x)
 
-    def pooled(self, x: FloatArray, groups: Groups, pairs: FloatArray | None = None) -> FloatArray:
-        """Σ over groups of max_j pairs[i, j] · x_j: max-pooling instead of the sum of a product."""
+    def balanced(self, sweeps: int) -> Affinity:
+        """Affinities up to order 2, scaled so that all pairs of nodes of a graph have as much to say as each other.
+
+        Those of every two nodes of graph 1 (with all pairs of graph 2) are divided by their sum, then those of every
+        two nodes of graph 2, `sweeps` times: Sinkhorn's scaling of the matrix whose rows are pairs of graph 1's nodes
+        and whose columns are pairs of graph 2's (Cour, Srinivasan and Shi, NIPS 2006, section 4).
+        """
+        layout, every = self.layout, np.arange(self.layout.n)
+        sums = self._node_sums()
+        left, right = (np.ones(count * count) for count in layout.shape)
+        for _ in range(sweeps):
+            left = _inverse(sums(0, right))
+            right = _inverse(sums(1, left))
+        n1, n2 = layout.shape
+        factors = Factors(layout, (left.reshape(n1, n1), right.reshape(n2, n2)))
+        pairs = self.pairs
+        if isinstance(pairs, np.ndarray):
+            pairs = pairs * factors.rows(every)
+        elif isinstance(pairs, Computed):
+            pairs = replace(pairs, factors=factors)
+        elif pairs is not None:
+            pairs = pairs.copy()
+            pairs.data *= factors.of(np.repeat(every, np.diff(pairs.indptr)), pairs.indices)
+        return replace(self, unary=self.unary * factors.of(every, every), pairs=pairs, exact=False)
+
+    def _node_sums(self) -> Callable[[int, FloatArray], FloatArray]:
+        """For every two nodes of graph 1 (side 0) or 2, the sum of their affinities times a weight of the two nodes of
+        the other graph, as a function of the side and the weights."""
+        from scipy.sparse import csr_array
+
+        row, col, (n1, n2), every = self.layout.row, self.layout.col, self.layout.shape, np.arange(self.layout.n)
+
+        def table(i: LongArray, j: LongArray, values: FloatArray) -> csr_array:
+            return csr_array((values, (row[i] * n1 + row[j], col[i] * n2 + col[j])), shape=(n1 * n1, n2 * n2))
+
+        tables = [table(every, every, self.unary)]
+        pieces: Callable[[], Iterator[csr_array]] = lambda: iter(())  # noqa: E731
+        if isinstance(self.pairs, np.ndarray) and self.layout.full:
+            tables.append(self.pairs.reshape(n1, n2, n1, n2).transpose(0, 2, 1, 3).reshape(n1 * n1, n2 * n2))
+        elif isinstance(self.pairs, np.ndarray):
+            i, j = np.nonzero(self.pairs)
+            tables.append(table(i, j, self.pairs[i, j]))
+        elif isinstance(self.pairs, Computed):
+            computed = self.pairs
+            pieces = lambda: (  # noqa: E731
+                table(np.repeat(at, len(every)), np.tile(every, len(at)), values.ravel())
+                for at, values in computed.pieces()
+            )
+        elif self.pairs is not None:
+            i = np.repeat(every, np.diff(self.pairs.indptr))
+            tables.append(table(i, self.pairs.indices.astype(np.int64), self.pairs.data))
+
+        def sums(side: int, weights: FloatArray) -> FloatArray:
+            found: FloatArray = np.sum([(t.T if side else t) @ weights for t in (*tables, *pieces())], axis=0)
+            return found
+
+        return sums
+
+    def largest(self) -> float:
+        """The largest affinity that is stored, at least that of the similarities."""
+        found = [float(self.unary.max(initial=0.0)), *self.ceilings.values()]
+        if isinstance(self.pairs, np.ndarray):
+            found.append(float(self.pairs.max(initial=0.0)))
+        elif isinstance(self.pairs, Computed):
+            found += [float(values.max(initial=0.0)) for _, values in self.pairs.pieces()]
+        elif self.pairs is not None:
+            found.append(float(self.pairs.data.max(initial=0.0)))
+        return max([*found, *(-float(tree.fibers.value.min(initial=0.0)) for tree in self.trees)])
+
+    def pooled(
+        self, x: FloatArray, groups: Groups, pairs: FloatArray | None = None, *, squared: bool = False
+    ) -> FloatArray:
+        """Σ over groups of max_j pairs[i, j] · x_j, or of its square: max-pooling instead of the sum of a product."""
         matrix = self.pairs if pairs is None else pairs
         out = np.zeros(self.layout.n)
         if isinstance(matrix, np.ndarray):
-            kernels.pool_symmetric(matrix, x, groups, out)
+            kernels.pool_symmetric(matrix, x, groups, squared, out)
         elif isinstance(matrix, Computed):
             for at, values in matrix.pieces():
-                kernels.pool_rows(values, at[0], x, groups, out)
+                kernels.pool_rows(values, at[0], x, groups, squared, out)
         elif matrix is not None:
             group = np.empty(self.layout.n, np.int64)
             group[groups.member] = np.repeat(np.arange(len(groups.start) - 1), np.diff(groups.start))
-            kernels.pool_sparse(
-                matrix.indptr.astype(np.int64), matrix.indices, matrix.data, x, group, len(groups.start) - 1, out
-            )
+            indptr, n_groups = matrix.indptr.astype(np.int64), len(groups.start) - 1
+            kernels.pool_sparse(indptr, matrix.indices, matrix.data, x, group, n_groups, squared, out)
         return out
+
+
+def _inverse(sums: FloatArray) -> FloatArray:
+    """1 / sums, 1 where there is nothing to sum."""
+    found: FloatArray = np.divide(1.0, sums, out=np.ones_like(sums), where=sums > 0.0)
+    return found
 
 
 _KNOWN: WeakKeyDictionary[Problem, Affinity] = WeakKeyDictionary()

@@ -52,10 +52,21 @@ def sinkhorn(matrix, sweeps):
     return square[:n1, :n2]
 
 
-def max_pooled(matrix, x, shape):
+def max_pooled(matrix, x, shape, power=1):
     """Σ over the nodes of the smaller graph of the largest entry of matrix · diag(x) among that node's pairs."""
-    support = (matrix * x).reshape(len(x), *shape)
+    support = ((matrix * x) ** power).reshape(len(x), *shape)
     return support.max(axis=2).sum(axis=1) if shape[0] <= shape[1] else support.max(axis=1).sum(axis=1)
+
+
+def balanced(matrix, shape, sweeps):
+    """The blocks of every two nodes of graph 1, then of graph 2, divided by their sums, again and again."""
+    blocks = matrix.reshape(*shape, *shape).copy()
+    for _ in range(sweeps):
+        for side, (a, b) in product((0, 1), product(range(max(shape)), repeat=2)):
+            if max(a, b) < shape[side]:
+                block = blocks[a, :, b, :] if side == 0 else blocks[:, a, :, b]
+                block /= block.sum() or 1.0
+    return blocks.reshape(matrix.shape)
 
 
 def constrained_eigenvector(matrix, shape):

@@ -122,8 +122,8 @@ def multiply_symmetric(matrix, x, out):
 
 
 @compiled
-def pool_rows(rows, first, x, groups, out):
-    """out_i = Σ over groups of max_j rows[i, j] · x_j, for the rows `first`, first + 1, … of a matrix."""
+def pool_rows(rows, first, x, groups, squared, out):
+    """out_i = Σ over groups of max_j rows[i, j] · x_j, or of its square, for a matrix's rows `first`, first + 1, …"""
     start, member = groups.start, groups.member
     for i in range(len(rows)):
         row = rows[i]
@@ -133,12 +133,12 @@ def pool_rows(rows, first, x, groups, out):
             for k in range(start[g], start[g + 1]):
                 value = row[member[k]] * x[member[k]]
                 best = value if value > best else best
-            total += best
+            total += best * best if squared else best
         out[first + i] = total
 
 
 @compiled
-def pool_symmetric(matrix, x, groups, out):
+def pool_symmetric(matrix, x, groups, squared, out):
     """`pool_rows` for a whole symmetric matrix: it runs along its rows, where vector registers help."""
     start, member = groups.start, groups.member
     n = x.size
@@ -155,11 +155,11 @@ def pool_symmetric(matrix, x, groups, out):
                     value = weight * row[i]
                     best[i] = value if value > best[i] else best[i]
         for i in range(n):
-            out[i] += best[i]
+            out[i] += best[i] * best[i] if squared else best[i]
 
 
 @compiled
-def pool_sparse(indptr, indices, data, x, group, n_groups, out):
+def pool_sparse(indptr, indices, data, x, group, n_groups, squared, out):
     """`pool_rows` for a matrix in compressed rows; `group[j]` is the group of variable j."""
     best = np.zeros(n_groups)
     for i in range(out.size):
@@ -168,7 +168,7 @@ def pool_sparse(indptr, indices, data, x, group, n_groups, out):
             g = group[indices[e]]
             value = data[e] * x[indices[e]]
             if value > best[g]:
-                total += value - best[g]
+                total += value * value - best[g] * best[g] if squared else value - best[g]
                 best[g] = value
         for e in range(indptr[i], indptr[i + 1]):
             best[group[indices[e]]] = 0.0

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Point(NamedTuple):
     v: FloatArray
     parts: list[FloatArray]  # the affinities' contractions with v
     before: FloatArray  # v an iteration ago
-    memory: tuple[FloatArray, ...] = ()  # whatever else the method keeps
+    memory: tuple[Any, ...] = ()  # whatever else the method keeps
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,7 +39,7 @@ class Move(NamedTuple):
     v: FloatArray
     parts: list[FloatArray] | None = None  # if known already
     found: Assignment | None = None
-    memory: tuple[FloatArray, ...] = ()
+    memory: tuple[Any, ...] = ()
     stay: bool = False  # nothing more will change
 
 
@@ -68,6 +68,10 @@ class Flow(ABC):
     @abstractmethod
     def move(self, problem: Problem, s: Affinity, at: Point) -> Move:
         """One iteration."""
+
+    def matched(self, problem: Problem, s: Affinity, at: Point) -> tuple[Assignment, float]:
+        """The matching that the last v stands for and its energy: v rounded, unless a method says otherwise."""
+        return rounded(problem, s, at.v, self.rounding)
 
     def init(self, problem: Problem) -> FlowState:
         s = affinity(problem)
@@ -99,7 +103,7 @@ class Flow(ABC):
                 best, best_energy = found, value
         iteration = state.iteration + len(energies)
         if self.rounds and (stay or iteration >= self.max_iter):
-            found, value = rounded(problem, s, at.v, self.rounding)
+            found, value = self.matched(problem, s, at)
             if value < best_energy:
                 best, best_energy = found, value
         return FlowState(

@@ -55,7 +55,7 @@ def pooled_by_numpy(problem: Problem, matrix: Floats, iterations: int) -> Floats
     """Max-pooling matching in plain NumPy: pygmtools has none to compare with."""
     v = np.full(problem.n, 1.0 / problem.n)
     for _ in range(iterations):
-        v = (matrix * v).reshape(problem.n, *problem.shape).max(axis=2).sum(axis=1)
+        v = ((matrix * v).reshape(problem.n, *problem.shape).max(axis=2) ** 2).sum(axis=1)
         v /= np.linalg.norm(v)
     return v
 
