@@ -173,8 +173,10 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
 
 def _other(earlier: Run, chosen: Chosen | None) -> str:
     """What differs from the pair of an earlier run, and so what brings that back."""
+    if chosen is not None and earlier.shows(chosen):
+        return ": leave Edit points"
     same = chosen is not None and chosen.pair.name == earlier.pair.name
-    return " with other points: undo the changes" if same else ": choose that pair again"
+    return " with other points or partners: undo the changes" if same else ": choose that pair again"
 
 
 def turn(snapshot: Snapshot) -> str:
