@@ -20,8 +20,6 @@ from features.keypoints import DETECTORS
 from features.models import MODELS
 from features.recipe import OWN, Recipe
 from ui import desk, url_state, widgets
-from ui.charts.run import lanes_chart
-from ui.jobs.history import LaneCurve, Lanes
 from ui.sidebar import Chosen
 from ui.state import CANVAS, PROOF, RUN, widget_key
 
@@ -351,12 +349,6 @@ def test_a_careful_run_says_what_it_proved_or_is_asked_about_at_once():
 
 
 # ------------------------------------------------------------------ errors are sentences
-
-
-def test_a_careful_run_is_drawn_before_its_first_iteration():
-    lane = LaneCurve("ρ₀ = 1", "", np.zeros(0), np.zeros(0), np.inf)
-    spec = lanes_chart(Lanes((lane, lane), 0, 1))
-    assert [series["data"] for series in spec["series"]] == [[], []]
 
 
 def test_a_method_that_does_not_take_the_problem_says_so_before_start():
