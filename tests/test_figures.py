@@ -2,6 +2,7 @@
 
 import ast
 import io
+import itertools
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from features.metrics import kinds_of
 from features.pairs import Pair, View
 from features.plots import figures, pair
 from features.plots.pair import Stage
-from features.plots.theme import COLOURS, KINDS, method_look
+from features.plots.theme import CANDIDATE, COLOURS, KINDS, method_look
 from features.ransac import CLASSICS
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -90,6 +91,35 @@ def test_every_method_has_a_look_of_its_own():
     assert len(set(COLOURS)) == len(COLOURS) >= 10
     with pytest.raises(ValueError, match="nobody"):
         method_look("nobody")
+
+
+# What protanopes, deuteranopes and tritanopes see of a colour, in linear RGB (Machado, Oliveira and Fernandes, 2009).
+SEEN = {
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    "everybody": np.eye(3),
+}
+
+
+def as_seen(colour, by):
+    """A colour in CIELAB, where a distance of about 2 is just noticed, and 10 at a glance."""
+    value = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = np.cbrt(to_xyz @ np.clip(SEEN[by] @ linear, 0.0, 1.0) / to_xyz.sum(axis=1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("by", SEEN)
+@pytest.mark.parametrize("where", ["colour", "bright"])
+def test_the_colour_blind_tell_right_from_wrong_and_every_kind_by_its_colour_or_its_mark(where, by):
+    looks = {**KINDS, "candidate": CANDIDATE}
+    seen = {name: as_seen(getattr(look, where), by) for name, look in looks.items()}
+    assert np.linalg.norm(seen["correct"] - seen["wrong"]) > 30
+    for one, other in itertools.combinations(looks, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 10, (one, other)
+        assert looks[one].dashes != looks[other].dashes or looks[one].mark != looks[other].mark
 
 
 @pytest.mark.parametrize("size", [(200, 200), (60, 240), (300, 60)])

@@ -12,7 +12,8 @@ from numpy.testing import assert_array_equal
 import adgm.run
 from adgm import ADGM, State, solve
 from problems import mixed, planted
-from ui.jobs.history import Thinned
+from ui.charts.run import lanes_chart
+from ui.jobs.history import LaneCurve, Lanes, Thinned
 from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool
 
 NO_PROBLEM = None
@@ -340,3 +341,9 @@ def test_a_changed_rho_is_what_the_solver_goes_on_with():
     assert_array_equal(job.result().history["rho"], np.repeat([0.02, 0.5], 10))
     assert [(mark.iteration, mark.rho) for mark in job.snapshot().marks] == [(11, 0.5)]
     assert job.snapshot().status not in ACTIVE
+
+
+def test_a_careful_run_is_drawn_before_its_first_iteration():
+    lane = LaneCurve("ρ₀ = 1", "", np.zeros(0), np.zeros(0), np.inf)
+    spec = lanes_chart(Lanes((lane, lane), 0, 1))
+    assert [series["data"] for series in spec["series"]] == [[], []]

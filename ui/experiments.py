@@ -269,7 +269,7 @@ def progress(lab: Laboratory, owner: str, watched: Watched | None, drawn: int) -
         total = len(watched.keys)
         bar.progress(done / max(total, 1), f"{done:,} of {total:,} units")
         if watched.active and (running := lab.running) is not None:
-            word.caption(literal(running.said))
+            word.caption(literal(running.said.partition(" units, ")[2] or running.said))
 
 
 def show_rows(watched: Watched) -> None:

@@ -137,7 +137,7 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
     if run is None:
         earlier = RUN.get()
         kept = (
-            f" Run {earlier.number} was on {literal(earlier.pair.name)}: choose that pair again to see it."
+            f" Run {earlier.number} was on {literal(earlier.pair.name)}{_other(earlier, chosen)} to see it."
             if earlier
             else ""
         )
@@ -169,6 +169,14 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
         parts.append(f"{VERDICT_ICONS[verdict]} {verdict}")
     parts.append(f"run {run.number}")
     st.markdown(" · ".join(parts))
+
+
+def _other(earlier: Run, chosen: Chosen | None) -> str:
+    """What differs from the pair of an earlier run, and so what brings that back."""
+    if chosen is not None and earlier.shows(chosen):
+        return ": leave Edit points"
+    same = chosen is not None and chosen.pair.name == earlier.pair.name
+    return " with other points or partners: undo the changes" if same else ": choose that pair again"
 
 
 def turn(snapshot: Snapshot) -> str:

@@ -50,9 +50,9 @@ def locked(name: str) -> bool:
     return name in st.session_state.get(_LOCKED, frozenset())
 
 
-def group(name: str) -> DeltaGenerator:
+def group(name: str, part: str = "") -> DeltaGenerator:
     """A place for controls that go together; what a link locks is not shown, and stays as the link says."""
-    return st.container(key=f"{'locked' if locked(name) else 'open'}-{name}")
+    return st.container(key=f"{'locked' if locked(name) else 'open'}-{name}{part}")
 
 
 def tall(pixels: int) -> int:

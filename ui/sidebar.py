@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from adgm import METHODS, Formula, Problem
 from adgm.penalty import AUTO, STIFFNESS
@@ -79,6 +80,7 @@ class Chosen:
 def sidebar(*, solver: bool = True) -> Chosen | None:
     """Draw the sidebar, with or without the choice of a solver; None if there is no pair to show yet."""
     with st.sidebar:
+        first = present.group("model")  # in sight, however much there is to say about the images
         with present.group("images"), st.expander("Images", expanded=True, icon=":material/image:"):
             found = images()
         if found is None:
@@ -86,8 +88,8 @@ def sidebar(*, solver: bool = True) -> Chosen | None:
         pair, data = found
         with present.group("points"), st.expander("Points", icon=":material/scatter_plot:"):
             pair, points, edited = choose_points(pair)
-        with present.group("model"), st.expander("Model", icon=":material/function:"):
-            model = choose_model(pair)
+        with present.group("model", "-settings"), st.expander("Model's settings", icon=":material/function:"):
+            model = choose_model(pair, first)
         before = url_state.current()
         method: dict[str, Any] = {"method": before.method, "method_options": before.method_options}
         if solver:
@@ -316,12 +318,19 @@ def detected(pair: Pair, detector: str, counts: tuple[tuple[str, int], ...], sla
 # ---- model and solver ---------------------------------------------------------------------------------------
 
 
-def choose_model(pair: Pair) -> dict[str, Any]:
+def choose_model(pair: Pair, first: DeltaGenerator) -> dict[str, Any]:
+    """The model, chosen in a place of its own, and its parameters."""
     before = url_state.current()
     fitting = [key for key, one in MODELS.items() if pair.given is not None or not one.given]
-    model = widgets.choose(
-        "Model", fitting, widget_key("model"), before.model, format_func=lambda key: MODELS[key].label
-    )
+    with first:
+        model = widgets.choose(
+            "Model",
+            fitting,
+            widget_key("model"),
+            before.model,
+            format_func=lambda key: MODELS[key].label,
+            help="\n\n".join(f"**{MODELS[key].label}.** {MODELS[key].use}" for key in fitting),
+        )
     values = before.model_params if before.model == model else {}
     params: dict[str, Any] = widgets.model_parameters(model, MODELS[model], values)
     for side, label in zip(CONSTRAINED, ("A left point takes", "A right point takes"), strict=True):

@@ -16,6 +16,13 @@ def app() -> list[Reading]:
     return ui()
 
 
+def newcomer() -> list[Reading]:
+    """The five errands of a newcomer, in clicks and seconds."""
+    from experiments.bench.errands import errands  # needs playwright
+
+    return errands()
+
+
 BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "pairwise": solver.pairwise,
     "third": solver.third_order,
@@ -29,12 +36,16 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "margins": explain.all_margins,
     "start": solver.start_up,
     "ui": app,
+    "errands": newcomer,
 }
-USUAL = [name for name in BENCHES if name != "ui"]
+IN_A_BROWSER = ("ui", "errands")
+USUAL = [name for name in BENCHES if name not in IN_A_BROWSER]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("only", nargs="*", help=f"some of {', '.join(BENCHES)}; all but ui if none is named")
+    parser.add_argument(
+        "only", nargs="*", help=f"some of {', '.join(BENCHES)}; all but {' and '.join(IN_A_BROWSER)} if none is named"
+    )
     parser.add_argument("--ui", action="store_true", help="measure the app in a real browser instead")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 

@@ -15,8 +15,8 @@ const ICONS = {
 };
 const HINTS = {
   view: "Scroll or pinch to zoom, drag to move, click a line to isolate it.",
-  edit: "Click to add a point, drag to move it, × or Delete to remove it; Partner says which belong together.",
-  linking: "Now its partner: click it, or its place, in the other image. Partner again: it has none. Esc: never mind.",
+  edit: "Click to add a point, drag to move it, × removes it, Partner pairs it.",
+  linking: "Click its partner, or its place; Partner again: it has none.",
 };
 const PARTNERS = { name: "true partners", colour: "#4cb5f5", dash: [], mark: "" };
 const ALONE = "#dee2e6";        // a point without partner, where others have one

@@ -198,7 +198,7 @@ def lanes_chart(lanes: Lanes) -> Spec:
         name = f"leader, run {k + 1}: {one.name}" if leads else f"run {k + 1}: {one.name}"
         series.append(line(name, data, BLUE if leads else GREY, lineStyle=style, z=3 if leads else 2, **AS_TOLD))
     leader = series[lanes.leader]["name"]
-    last = max(10, *(int(one.iterations[-1]) for one in lanes.curves if len(one.iterations)))
+    last = max([10, *(int(one.iterations[-1]) for one in lanes.curves if len(one.iterations))])
     plain = frame(last, power_axis("residual r of each run", BLUE), legend={"data": [leader]})
     return plain | {"series": series, "tooltip": TOOLTIP | {"trigger": "item"}}
 
