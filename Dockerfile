@@ -3,11 +3,13 @@ FROM python:3.12-slim
 
 # Budgets of a public server (features/limits.py). All that is written at run time goes to /tmp, so that the root file
 # system may be read-only; kernels are compiled below, and copied to /tmp where /opt/kernels cannot be written.
+# MALLOC_ARENA_MAX: what the threads of visitors who have left have freed is used again, not kept for each of them.
 ENV ADGM_PUBLIC=1 \
     HOME=/tmp \
     XDG_CACHE_HOME=/tmp/cache \
     MPLCONFIGDIR=/tmp/matplotlib \
     NUMBA_CACHE_DIR=/opt/kernels \
+    MALLOC_ARENA_MAX=2 \
     PYTHONUNBUFFERED=1
 
 WORKDIR /app

@@ -1,10 +1,13 @@
 """Where compiled kernels are kept on a machine that lets us write nowhere, or only in its temporary folder."""
 
+import errno
 import os
 import tempfile
 from pathlib import Path
 
 import pytest
+from numba import njit
+from numba.core.caching import IndexDataCacheFile
 
 from adgm._kernels import cache
 
@@ -43,3 +46,17 @@ def test_without_any_room_every_process_compiles_for_itself_and_says_so(nowhere,
     before = cache.config.CACHE_DIR
     assert not cache.settle()
     assert before == cache.config.CACHE_DIR and "cannot be kept" in caplog.text
+
+
+def test_a_disk_that_fills_up_later_costs_no_run(monkeypatch, tmp_path, caplog):
+    def full(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(IndexDataCacheFile, "save", full)
+
+    @njit(cache=True)
+    def one_more(number):
+        return number + 1
+
+    assert one_more(1) == 2 and "cannot be kept (No space left" in caplog.text

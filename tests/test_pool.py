@@ -236,6 +236,18 @@ def test_too_many_edges_to_be_listed_are_not_drawn():
     assert side(View(None, many), "Left", "complete").edges is None
 
 
+def test_memory_is_given_back_when_the_last_one_is_done(monkeypatch, one_place):
+    given = []
+    monkeypatch.setattr(ui.jobs.pool, "give_back", lambda: given.append(len(one_place.members)))
+    for member in "ab":
+        one_place.admit(member, Visitor())
+    one_place.dismiss("a")
+    assert given == []
+    one_place.dismiss("b")
+    one_place.dismiss("b")
+    assert given == [0]
+
+
 # ---- what else is computed ---------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache
 from numba.misc.appdirs import AppDirs
 
 config: Any = numba.config
@@ -75,4 +76,19 @@ def settle() -> bool:
     return True
 
 
+def forgive_full_disks() -> None:
+    """A disk that fills up later costs the next process a compilation, never this one the run that needs the kernel."""
+    kept: Any = FunctionCache
+    save = kept.save_overload
+
+    def save_if_possible(self: Any, signature: Any, compiled: Any) -> None:
+        try:
+            save(self, signature, compiled)
+        except OSError as error:
+            log.warning("A compiled kernel cannot be kept (%s).", error.strerror or error)
+
+    kept.save_overload = save_if_possible
+
+
+forgive_full_disks()
 CACHED = settle()

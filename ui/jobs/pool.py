@@ -4,9 +4,11 @@ Whoever has a place keeps it for a slice of work and then gives way to the one t
 pauses or has nothing to do holds none. So a short job is done soon, however many long ones there are.
 """
 
+import ctypes
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, TypeVar
@@ -26,6 +28,12 @@ class Visitor:
 
     name: str = field(default_factory=lambda: uuid4().hex)
     here: Callable[[], bool] = lambda: True
+
+
+def give_back() -> None:
+    """Hand memory that is free to the system, where its library can: after many threads it would stay with us."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class JobPool:
@@ -106,7 +114,9 @@ class JobPool:
         """It is over."""
         with self.freed:
             self.leave(member)
-            self.members.pop(member, None)
+            last = self.members.pop(member, None) is not None and not self.members
+        if last:
+            give_back()
 
     def position(self, member: Any) -> int:
         """In the queue, from 1; 0 for one that does not wait."""
