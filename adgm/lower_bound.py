@@ -1,7 +1,7 @@
 """How far a matching is from optimal: a lower bound on the energy of every matching, and what it proves."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -126,7 +126,9 @@ def through_pairs(
 
     def seen(state: DDState) -> bool:
         nonlocal stopped
-        stopped = watch is not None and watch(state) is True
+        if watch is not None and state.best is not None:  # its matching costs more than the minorant says
+            told = replace(state, best_energy=problem.energy(state.best), lower=max(lower, state.lower))
+            stopped = watch(told) is True
         return stopped
 
     for _ in range(ROUNDS):

@@ -73,5 +73,10 @@ def test_a_planted_matching_is_proved():
 def test_a_limit_leaves_a_bound_or_none_and_a_watcher_may_stop_it():
     problem = random_problem(3)
     assert bound(problem, time_limit=1e-9).lower == -np.inf
+    told = []
+    found = bound(problem, watch=told.append)
+    lowers = [state.lower for state in told]
+    assert lowers == sorted(lowers) and lowers[-1] <= found.lower
+    assert all(state.best_energy == pytest.approx(problem.energy(state.best)) for state in told)
     stopped = bound(problem, watch=lambda state: True)
     assert stopped.lower <= brute_force(problem)[0] + 1e-9 and stopped.best is not None
