@@ -22,10 +22,10 @@ COPIES = 3  # matrices over all pairs of labels that are held at once: the costs
 ROUNDING = 16 * np.finfo(float).eps  # twice what a sweep can add: 16 roundings of a pair's cost, half an eps each
 
 
-def refusal(problem: Problem) -> str:
-    """Why there is no bound for this problem, in a sentence; empty if there is one."""
-    if problem.order > 2:
-        return f"Lower bounds are for pairwise problems, and this one is of order {problem.order}."
+def refusal(problem: Problem, highest: int = 2) -> str:
+    """Why a problem is not bounded here, in a sentence; empty if it is. `highest`: up to which order."""
+    if problem.order > highest:
+        return f"Orders up to {highest} are bounded here, and this problem is of order {problem.order}."
     if ANY in (problem.rows, problem.cols):
         return "Lower bounds need at most one partner per node on both sides, and this problem allows any number."
     return ""

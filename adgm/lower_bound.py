@@ -1,22 +1,27 @@
 """How far a matching is from optimal: a lower bound on the energy of every matching, and what it proves."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from adgm import branch_and_bound
 from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
-from adgm.branch_and_bound import bytes_needed, quick_bound, refusal
+from adgm.branch_and_bound import bytes_needed, quick_bound
+from adgm.local_search import improve
+from adgm.pair_minorant import Shares
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
-from adgm.run import Run
+from adgm.run import Run, guess
 
 __all__ = ["Bound", "bound", "hopeless", "refusal"]
 
 # Every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this.
 LOOK, HOPELESS = 4, 0.8
+# Third order: most rounds of shifting shares, of so many steps each, and how many without gain end it.
+ROUNDS, STEPS, PATIENCE = 40, 30, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,11 @@ class Bound:
         return verdict(self.gap)
 
 
+def refusal(problem: Problem) -> str:
+    """Why there is no bound for this problem, in a sentence; empty if there is one."""
+    return branch_and_bound.refusal(problem, highest=3)
+
+
 def bound(
     problem: Problem,
     assignment: ArrayLike | None = None,
@@ -54,16 +64,23 @@ def bound(
     seed: int = 0,
     watch: Callable[[DDState], object] | None = None,
 ) -> Bound:
-    """A lower bound for pairwise problems that match one to one, and the gap it leaves to `assignment`.
+    """A lower bound for problems of order 1 to 3 that match one to one, and the gap it leaves to `assignment`.
 
     `assignment` is what `Problem.energy` takes, 0 or 1 (such as `Result.assignment`); a good one makes the proof
     faster. Without it the best matching met on the way is the one asked about. At most `sweeps` rounds of dual
     ascent in `nodes` nodes of branch and bound (0: never split), `effort` as in `DD`, `time_limit` seconds; `watch`
-    as in `solve`. Problems too large for the problem's memory get a weaker bound, in one go. Those without a bound
-    raise a ValueError with the sentence that `refusal(problem)` gives.
+    as in `solve`. For third order, pairwise problems that cost less are bounded one after the other, without splits;
+    `sweeps` and `effort` hold for each. Problems too large for the problem's memory get a weaker bound, in one go.
+    Those without a bound raise a ValueError with the sentence that `refusal(problem)` gives.
     """
+    if sentence := refusal(problem):
+        raise ValueError(sentence)
     given = None if assignment is None else checked(problem, assignment)
-    if not refusal(problem) and bytes_needed(problem) > problem.memory:
+    if problem.order == 3:
+        return through_pairs(
+            problem, given, DD(max_iter=sweeps, max_nodes=0, effort=effort, seed=seed), time_limit, watch
+        )
+    if bytes_needed(problem) > problem.memory:
         return in_one_go(problem, given)
     method = DD(max_iter=sweeps, max_nodes=nodes, effort=effort, seed=seed)
     start = method.init(problem)
@@ -90,6 +107,62 @@ def hopeless(state: DDState) -> bool:
     if state.iteration == 0 or state.iteration % LOOK or state.current is None:
         return False
     return len(state.current.names) == len(state.root.variable) and state.gap * state.iteration > HOPELESS
+
+
+def through_pairs(
+    problem: Problem,
+    given: Assignment | None,
+    method: DD,
+    time_limit: float | None,
+    watch: Callable[[DDState], object] | None,
+) -> Bound:
+    """The bound of a problem of third order: that of pairwise minorants, each made to cost more where the ones before
+    it were cheap."""
+    began, stopped = perf_counter(), False
+    start = improve(problem, guess(problem)[0])[0] if given is None else given
+    met, energies, lower, stalled, sweeps = [start], [problem.energy(start)], -np.inf, 0, 0
+    shares = Shares(problem)
+    shares.pass_on()
+
+    def seen(state: DDState) -> bool:
+        nonlocal stopped
+        if watch is not None and state.best is not None:  # its matching costs more than the minorant says
+            told = replace(state, best_energy=problem.energy(state.best), lower=max(lower, state.lower))
+            stopped = watch(told) is True
+        return stopped
+
+    for _ in range(ROUNDS):
+        left = None if time_limit is None else time_limit - (perf_counter() - began)
+        if stopped or stalled > PATIENCE or (left is not None and left <= 0.0):
+            break
+        low = shares.minorant()
+        if bytes_needed(low) > low.memory:
+            quick = in_one_go(low, None)
+            found, now = quick.best, quick.lower
+        else:
+            run = Run(low, method, time_limit=left).finish(watch=seen, every=1)
+            found, now, sweeps = run.assignment, run.state.lower, sweeps + run.iterations
+        stalled = 0 if now > lower + 1e-9 * abs(now) else stalled + 1
+        lower = max(lower, now)
+        if not any((found == one).all() for one in met):
+            met.append(found)
+            energies.append(problem.energy(found))
+        if relative_gap(min(energies), lower, problem.scale) == 0.0:
+            break
+        shares.ascend(met, min(energies), STEPS)
+    best = int(np.argmin(energies))
+    energy = energies[best] if given is None else energies[0]
+    return Bound(
+        lower=lower,
+        energy=energy,
+        gap=relative_gap(energy, lower, problem.scale),
+        best=met[best],
+        best_energy=energies[best],
+        solved=relative_gap(energies[best], lower, problem.scale) == 0.0,
+        sweeps=sweeps,
+        nodes=1,
+        seconds=perf_counter() - began,
+    )
 
 
 def in_one_go(problem: Problem, given: Assignment | None) -> Bound:

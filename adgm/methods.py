@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from adgm.baselines import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
+from adgm.baselines import BCAGM, FAQ, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
 from adgm.baselines.dd import DD
 from adgm.fusion import Fusion
 from adgm.penalty import AUTO
 from adgm.portfolio import Portfolio
 from adgm.problem import ANY, Problem
+from adgm.products import matrices
 from adgm.run import Result, Run
 from adgm.solver import ADGM
 from adgm.state import Method, State
@@ -33,13 +34,16 @@ class Entry:
     does: str = ""  # in plain words
     one_to_one: bool = False  # whether it needs a limit of one partner on both sides
     needs_unary: bool = False  # whether it looks at the unary costs only
+    products: bool = False  # whether it needs costs A[i, j] · B[s, t] and permutations
 
     def refusal(self, problem: Problem) -> str:
         """Why this method does not take that problem, in a sentence; empty if it does."""
-        return self.misfit({p.order(problem.shape) for p in problem.potentials}, (problem.rows, problem.cols))
+        products = not self.products or matrices(problem) is not None
+        return self.misfit({p.order(problem.shape) for p in problem.potentials}, (problem.rows, problem.cols), products)
 
-    def misfit(self, orders: Collection[int], rules: Sequence[str]) -> str:
-        """The same of a problem that is not built yet: by the orders of its potentials and its two constraints."""
+    def misfit(self, orders: Collection[int], rules: Sequence[str], products: bool = False) -> str:
+        """The same of a problem that is not built yet: by the orders of its potentials, its two constraints and whether
+        its costs may be products of two matrices' entries."""
         if (order := max(orders)) not in self.orders:
             lowest, highest = self.orders[0], self.orders[-1]
             takes = f"order {lowest}" if lowest == highest else f"orders {lowest} to {highest}"
@@ -48,6 +52,8 @@ class Entry:
             return f"{self.label} needs at most one partner per node on both sides."
         if self.needs_unary and 1 not in orders:
             return f"{self.label} looks at unary costs only, and this problem has none."
+        if self.products and not products:
+            return f"{self.label} takes costs A[i, j] · B[s, t] over permutations only, such as those of QAPLIB files."
         return ""
 
 
@@ -183,6 +189,15 @@ METHODS: dict[str, Entry] = {
         "Nguyen et al., PAMI 2017",
         "BCAGM with three copies instead of four.",
         one_to_one=True,
+    ),
+    "faq": Entry(
+        "FAQ (SciPy)",
+        FAQ,
+        PAIRWISE,
+        "Vogelstein et al., PLOS ONE 2015",
+        "SciPy's quadratic assignment: climbs straight to the nearest optimum, in a thousandth of a second.",
+        one_to_one=True,
+        products=True,
     ),
     "lap": Entry(
         "Linear assignment",

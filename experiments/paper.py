@@ -15,7 +15,11 @@ NAMES = {"house": "House", "hotel": "Hotel", "cars": "Cars", "motorbikes": "Moto
 
 def methods(order: int, *, without: Iterable[str] = ()) -> tuple[str, ...]:
     """Every method that takes problems of this order. Pairwise, ADGM1 and ADGM2 are one: only the first is run."""
-    left_out = {*without, *(["adgm2"] if order == 2 else [])}
+    left_out = {
+        *without,
+        *(["adgm2"] if order == 2 else []),
+        *(key for key, entry in METHODS.items() if entry.products),
+    }
     return tuple(key for key, entry in METHODS.items() if order in entry.orders and key not in left_out)
 
 

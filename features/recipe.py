@@ -169,7 +169,7 @@ class Recipe:
     def misfit(self) -> str:
         """Why the method does not take problems of this model, in a sentence; empty if it does."""
         rules = [str(self.model_params.get(side, "")) for side in CONSTRAINED]
-        return METHODS[self.method].misfit(self.orders, rules)
+        return METHODS[self.method].misfit(self.orders, rules, products=MODELS[self.model].given)
 
     # ---- what it describes -----------------------------------------------------------------------------------
 

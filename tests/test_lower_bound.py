@@ -339,9 +339,10 @@ def test_starting_with_adgm_takes_its_matching():
 
 
 def test_it_refuses_what_it_cannot_bound():
-    third = Problem((2, 2), [Sparse([[0, 1, 2]], [1.0])])
+    fourth = Problem((2, 2), [Sparse([[0, 1, 2, 3]], [1.0])])
     many = Problem((2, 2), [Dense(np.ones((2, 2)))], rows=ANY)
-    for problem, why in ((third, "order 3"), (many, "one partner")):
+    third = Problem((2, 2), [Sparse([[0, 1, 2]], [1.0])], rows=ANY)
+    for problem, why in ((fourth, "order 4"), (many, "one partner"), (third, "one partner")):
         assert why in refusal(problem)
         assert METHODS["dd"].refusal(problem)
         with pytest.raises(ValueError, match=why):

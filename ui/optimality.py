@@ -8,8 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from adgm import Problem
 from adgm.baselines.dd import DD, DDState, begin_with, relative_gap
-from adgm.branch_and_bound import bytes_needed
-from adgm.lower_bound import refusal
+from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.rounding import Assignment
 from features.metrics import WORD, number, score
 from ui import visitors

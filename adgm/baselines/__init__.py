@@ -1,6 +1,7 @@
 """The paper's rivals, one small file each. They maximise affinities, and report energies in the user's units."""
 
 from adgm.baselines.bcagm import BCAGM
+from adgm.baselines.faq import FAQ
 from adgm.baselines.ipfp import IPFP
 from adgm.baselines.lap import LAP
 from adgm.baselines.mpm import MPM
@@ -11,4 +12,4 @@ from adgm.baselines.sm import SM
 from adgm.baselines.smac import SMAC
 from adgm.baselines.tm import TM
 
-__all__ = ["BCAGM", "IPFP", "LAP", "MPM", "PGM", "RRWHM", "RRWM", "SM", "SMAC", "TM"]
+__all__ = ["BCAGM", "FAQ", "IPFP", "LAP", "MPM", "PGM", "RRWHM", "RRWM", "SM", "SMAC", "TM"]

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 
 from adgm import Formula, Problem
+from adgm.products import factors
 from features.keypoints import Keypoints
 from features.pairs import Pair, own_pair
-from features.problem_files.qaplib import factors
 from features.problem_files.record import Floats, Longs, ProblemFile
 
 SIZE = 600.0  # pixels: the side of the square that a layout fills

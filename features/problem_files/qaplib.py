@@ -8,17 +8,11 @@ from reprlib import repr as brief
 import numpy as np
 
 from adgm import EXACTLY_ONE, Dense, Formula, Problem
-from adgm.potentials import Potential
+from adgm.products import factors, product
 from features.problem_files.record import Floats, Longs, ProblemFile, ProblemFileError, refuse_size
 
 MAX_SIZE = 300  # facilities: QAPLIB's largest have 256
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-
-
-def product(a: Floats, b: Floats) -> Floats:
-    """What two facilities at two places cost: flow times distance."""
-    cost: Floats = a[..., 0] * b[..., 0]
-    return cost
 
 
 def qap(flows: Floats, distances: Floats, name: str = "problem") -> ProblemFile:
@@ -29,14 +23,6 @@ def qap(flows: Floats, distances: Floats, name: str = "problem") -> ProblemFile:
     if unary.any():
         potentials.append(Dense(unary))
     return ProblemFile(Problem((len(flows), len(distances)), potentials, EXACTLY_ONE, EXACTLY_ONE), name=name)
-
-
-def factors(potential: Potential) -> tuple[Floats, Floats] | None:
-    """A and B of the formula that `qap` makes of them, None for any other potential."""
-    if not isinstance(potential, Formula) or potential.cost is not product or potential.on_edges:
-        return None
-    left, right = potential.left, potential.right
-    return (left[..., 0], right[..., 0]) if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) else None
 
 
 def matrices(problem: Problem) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from adgm import ADGM, Problem, solve
+from adgm import ADGM, Problem, branch_and_bound, solve
 from adgm.baselines.dd import relative_gap
 from adgm.deadline import TimeUp, deadline
 from adgm.lower_bound import bound, refusal
@@ -261,14 +261,16 @@ class Series:
             return
         lowest = best_energy(rows)
         best = next(row.result.assignment for row in rows if row.result and row.result.energy <= lowest)
-        job = self._finished(Proof(best))
+        job = None if branch_and_bound.refusal(self.problem) else self._finished(Proof(best))
         end = None if job is None else job.snapshot()
+        done = end is not None and end.status not in ("stopped", "abandoned")
         if job is not None and end is not None and end.best is not None:
             self._raise_bound(job.state.lower)
-        elif end is not None and end.status == "failed":  # too large for the dual ascent: a weaker bound, in one go
-            weaker = self._in_place(lambda: bound(self.problem, best, time_limit=self.time_limit).lower)
-            self._raise_bound(-np.inf if weaker is None else weaker)
-        if end is not None and end.status not in ("stopped", "abandoned"):
+        elif job is None or (end is not None and end.status == "failed"):  # third order, or too large: in one go
+            found = self._in_place(lambda: bound(self.problem, best, time_limit=self.time_limit).lower)
+            self._raise_bound(-np.inf if found is None else found)
+            done = found is not None
+        if done:
             self._publish(parts=1)
 
     def _raise_bound(self, lower: float) -> None:
