@@ -9,9 +9,11 @@ from adgm import METHODS
 from adgm.plain import compiled
 from adgm.plain import plain as plain_problem
 from adgm.run import Run
+from adgm.warmup import STAGES
 from features.recipe import Recipe
 from tests.problems import mixed, planted
 from ui.jobs.meanwhile import Meanwhile, possible
+from ui.warmup import latest, stage_of
 
 RECIPE = Recipe("random", {"inliers": 10, "outliers": 3, "noise": 8}, "B")
 
@@ -45,3 +47,13 @@ def test_the_change_over_does_not_change_the_run(key, looks):
         np.testing.assert_allclose(ours.history[name][:60], alone.history[name][:60], rtol=1e-5, atol=1e-9)
     assert bool(waited) == (looks == 10_000)
     assert borrowing.polish == method.polish
+
+
+def test_a_comparison_waits_for_the_kernels_of_all_its_methods():
+    def needed(order, *keys):
+        return latest(stage_of(key, METHODS[key].make(), order) for key in keys)
+
+    assert needed(2, "adgm1") == "plain"
+    assert needed(2, "adgm1", "rrwm") == "sparse" and needed(3, "adgm", "tm") == "third order"
+    assert needed(2, "adgm+", "rrwm") == "portfolio"
+    assert needed(2, "fusion", "adgm+", "adgm1") == needed(3, "adgm+", "fusion") == list(STAGES)[-1] == "fusion"

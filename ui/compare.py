@@ -199,7 +199,9 @@ def start(
 ) -> None:
     """Run the methods; a sentence and no comparison if that cannot be."""
     earlier = COMPARED.get()
-    warmup.begin().wait("portfolio")  # no method shall pay for compiling
+    named = {one: METHODS[one].make() for one in methods if one in METHODS}
+    needed = (warmup.stage_of(one, method, problem.order) for one, method in named.items())
+    warmup.begin().wait(warmup.latest(["portfolio", *needed]))  # no method, nor the bound, shall pay for compiling
     try:
         recipes = [
             replace(chosen.recipe, method=one, method_options=dict(options.get(one, {})))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -89,7 +90,13 @@ def stage_of(key: str, method: Any, order: int) -> str:
     """What a run needs."""
     if order == 2 and isinstance(method, ADGM) and not method.polish:
         return "plain"
-    return "portfolio" if key == "adgm+" else "third order" if order > 2 else "sparse"
+    own = {"adgm+": "portfolio", "fusion": "fusion"}
+    return own.get(key, "third order" if order > 2 else "sparse")
+
+
+def latest(stages: Iterable[str]) -> str:
+    """The one that comes last: when it is reached, so are the others."""
+    return max(stages, key=list(STAGES).index)
 
 
 @st.cache_resource(show_spinner=False)

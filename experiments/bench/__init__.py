@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from experiments.bench import baselines, explain, solver
+from experiments.bench import baselines, cold, explain, solver
 from experiments.bench.solver import Reading
 
 
@@ -35,6 +35,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "photos": lambda: solver.in_process("readings", module="photos"),
     "margins": explain.all_margins,
     "start": solver.start_up,
+    "cold": cold.readings,
     "ui": app,
     "errands": newcomer,
 }
