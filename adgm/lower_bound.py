@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,18 +11,15 @@ from numpy.typing import ArrayLike
 from adgm import branch_and_bound
 from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
 from adgm.branch_and_bound import bytes_needed, quick_bound
-from adgm.local_search import improve
-from adgm.pair_minorant import Shares
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
-from adgm.run import Run, guess
+from adgm.run import Run
+from adgm.through_pairs import ThroughPairs
 
-__all__ = ["Bound", "bound", "hopeless", "refusal"]
+__all__ = ["Bound", "bound", "hopeless", "refusal", "search"]
 
 # Every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this.
 LOOK, HOPELESS = 4, 0.8
-# Third order: most rounds of shifting shares, of so many steps each, and how many without gain end it.
-ROUNDS, STEPS, PATIENCE = 40, 30, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,23 +74,19 @@ def bound(
     if sentence := refusal(problem):
         raise ValueError(sentence)
     given = None if assignment is None else checked(problem, assignment)
-    if problem.order == 3:
-        return through_pairs(
-            problem, given, DD(max_iter=sweeps, max_nodes=0, effort=effort, seed=seed), time_limit, watch
-        )
-    if bytes_needed(problem) > problem.memory:
+    if problem.order < 3 and bytes_needed(problem) > problem.memory:
         return in_one_go(problem, given)
-    method = DD(max_iter=sweeps, max_nodes=nodes, effort=effort, seed=seed)
+    method = search(problem, DD(max_iter=sweeps, max_nodes=nodes, effort=effort, seed=seed))
     start = method.init(problem)
     if given is not None:
         start = begin_with(start, given, problem.energy(given))
     result = Run(problem, method, time_limit=time_limit, start=start).finish(watch=watch, every=1)
-    state: DDState = result.state
+    state = result.state
     energy = result.energy if given is None else start.best_energy
     return Bound(
         lower=state.lower,
         energy=energy,
-        gap=relative_gap(energy, state.lower, state.root.scale),
+        gap=relative_gap(energy, state.lower, state.scale),
         best=result.assignment,
         best_energy=result.energy,
         solved=state.proved,
@@ -102,67 +96,17 @@ def bound(
     )
 
 
+def search(problem: Problem, method: DD | None = None) -> Any:
+    """The method that looks for a bound: `method` for pairs, pairwise minorants for third order."""
+    method = method or DD()
+    return ThroughPairs(replace(method, max_nodes=0)) if problem.order == 3 else method
+
+
 def hopeless(state: DDState) -> bool:
     """Whether the dual ascent is too slow to lead to a proof: candidates that fall are what makes it fast."""
     if state.iteration == 0 or state.iteration % LOOK or state.current is None:
         return False
     return len(state.current.names) == len(state.root.variable) and state.gap * state.iteration > HOPELESS
-
-
-def through_pairs(
-    problem: Problem,
-    given: Assignment | None,
-    method: DD,
-    time_limit: float | None,
-    watch: Callable[[DDState], object] | None,
-) -> Bound:
-    """The bound of a problem of third order: that of pairwise minorants, each made to cost more where the ones before
-    it were cheap."""
-    began, stopped = perf_counter(), False
-    start = improve(problem, guess(problem)[0])[0] if given is None else given
-    met, energies, lower, stalled, sweeps = [start], [problem.energy(start)], -np.inf, 0, 0
-    shares = Shares(problem)
-    shares.pass_on()
-
-    def seen(state: DDState) -> bool:
-        nonlocal stopped
-        if watch is not None and state.best is not None:  # its matching costs more than the minorant says
-            told = replace(state, best_energy=problem.energy(state.best), lower=max(lower, state.lower))
-            stopped = watch(told) is True
-        return stopped
-
-    for _ in range(ROUNDS):
-        left = None if time_limit is None else time_limit - (perf_counter() - began)
-        if stopped or stalled > PATIENCE or (left is not None and left <= 0.0):
-            break
-        low = shares.minorant()
-        if bytes_needed(low) > low.memory:
-            quick = in_one_go(low, None)
-            found, now = quick.best, quick.lower
-        else:
-            run = Run(low, method, time_limit=left).finish(watch=seen, every=1)
-            found, now, sweeps = run.assignment, run.state.lower, sweeps + run.iterations
-        stalled = 0 if now > lower + 1e-9 * abs(now) else stalled + 1
-        lower = max(lower, now)
-        if not any((found == one).all() for one in met):
-            met.append(found)
-            energies.append(problem.energy(found))
-        if relative_gap(min(energies), lower, problem.scale) == 0.0:
-            break
-        shares.ascend(met, min(energies), STEPS)
-    best = int(np.argmin(energies))
-    energy = energies[best] if given is None else energies[0]
-    return Bound(
-        lower=lower,
-        energy=energy,
-        gap=relative_gap(energy, lower, problem.scale),
-        best=met[best],
-        best_energy=energies[best],
-        solved=relative_gap(energies[best], lower, problem.scale) == 0.0,
-        sweeps=sweeps,
-        nodes=1,
-        seconds=perf_counter() - began,
-    )
 
 
 def in_one_go(problem: Problem, given: Assignment | None) -> Bound:

@@ -6,6 +6,7 @@ a hyperedge goes to the other two, again and again: no pair's sum falls by that.
 """
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -65,6 +66,12 @@ class Shares:
         self.owner = named // nodes  # the pair of every group: a pair, and a node of the third match
         self.group = group.reshape(3, len(costs))
         self.share = np.tile(costs / 3.0, (3, 1))
+
+    def copy(self) -> "Shares":
+        """With shares of its own; all else is the same for good."""
+        other = copy(self)
+        other.share = self.share.copy()
+        return other
 
     def least(self) -> FloatArray:
         """The cheapest share of every group; nothing where none is negative: the node may have no such match."""

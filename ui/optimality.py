@@ -1,14 +1,15 @@
 """How far from optimal a matching is: a search for a lower bound, run like any other job, and its answer in words."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from adgm import Problem
-from adgm.baselines.dd import DD, DDState, begin_with, relative_gap
-from adgm.branch_and_bound import bytes_needed, refusal
+from adgm.baselines.dd import begin_with, relative_gap
+from adgm.branch_and_bound import bytes_needed
+from adgm.lower_bound import refusal, search
 from adgm.rounding import Assignment
 from features.metrics import WORD, number, score
 from ui import visitors
@@ -27,16 +28,16 @@ class Proof:
     """The search of `adgm.lower_bound`, as a method that begins with the matching asked about."""
 
     given: Assignment
-    search: DD = field(default_factory=DD)
+    search: Any  # see `adgm.lower_bound.search`
 
-    def init(self, problem: Problem) -> DDState:
+    def init(self, problem: Problem) -> Any:
         return begin_with(self.search.init(problem), self.given, problem.energy(self.given))
 
-    def step(self, problem: Problem, state: DDState, n: int = 1) -> DDState:
+    def step(self, problem: Problem, state: Any, n: int = 1) -> Any:
         return self.search.step(problem, state, n)
 
-    def done(self, state: DDState) -> bool:
-        return self.search.done(state)
+    def done(self, state: Any) -> bool:
+        return bool(self.search.done(state))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ def _unasked(run: Run) -> bool:
 
 def _fits(run: Run) -> bool:
     """Whether a bound can be computed here."""
-    return not refusal(run.problem) and bytes_needed(run.problem) <= run.problem.memory
+    return not refusal(run.problem) and (run.problem.order == 3 or bytes_needed(run.problem) <= run.problem.memory)
 
 
 def _asked(run: Run) -> Asked | None:
@@ -82,7 +83,8 @@ def _ask(run: Run, limit: float = LIMIT) -> None:
     earlier = PROOF.get()
     if earlier is not None:
         earlier.job.stop()
-    job = Job(Proof(run.matching.result.assignment), run.problem, time_limit=limit, visitor=visitors.current())
+    proof = Proof(run.matching.result.assignment, search(run.problem))
+    job = Job(proof, run.problem, time_limit=limit, visitor=visitors.current())
     try:
         PROOF.set(Asked(run.number, job.start(), limit))
     except ValueError as error:  # too many runs wait
@@ -143,12 +145,12 @@ ICONS = {True: ":material/hourglass_top:", False: ":material/verified:"}
 def answer(run: Run, state: Any, searching: bool) -> str:
     """What is known about the distance to the optimum."""
     energy, word = run.matching.metrics.energy, WORD[run.sense]
-    gap = relative_gap(energy, state.lower, state.root.scale)
+    gap = relative_gap(energy, state.lower, state.scale)
     if gap == 0.0:
         return PROVED.format(word=word)
     limit = number(score(state.lower, run.sense))
     parts = [f"**Gap {100 * gap:.2g} %**: no matching has a {word} better than {limit}."] if gap < float("inf") else []
-    if relative_gap(energy, state.best_energy, state.root.scale) > 0:
+    if relative_gap(energy, state.best_energy, state.scale) > 0:
         found = number(score(state.best_energy, run.sense))
         parts.append(
             f"The search found a better matching ({word} {found})"

@@ -8,7 +8,7 @@ whose reduced cost exceeds the gap are ruled out on the way, and a gap that rema
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from adgm.run import Run, guess
 from adgm.solver import ADGM
 from adgm.state import State
 
+S = TypeVar("S", bound=State)
 TOLERANCE = 1e-6  # a matching is called optimal if none is better by more than this share of its energy
 PATIENCE = 10  # a node is split when this many sweeps …
 PROGRESS = 0.1  # … close less than this share of its gap
@@ -41,9 +42,13 @@ class DDState(State):
     stuck: bool = False  # a gap remains, and splitting is not allowed any further
 
     @property
+    def scale(self) -> float:
+        return self.root.scale
+
+    @property
     def gap(self) -> float:
         """How far the best matching may be from optimal, as a share; 0 when proved optimal."""
-        return relative_gap(self.best_energy, self.lower, self.root.scale)
+        return relative_gap(self.best_energy, self.lower, self.scale)
 
 
 def tolerance(energy: float, scale: float) -> float:
@@ -186,11 +191,11 @@ def stalled(node: Node, limit: float) -> bool:
     return now - before <= PROGRESS * max(limit - before, 0.0)
 
 
-def better(problem: Problem, state: DDState, assignment: Assignment) -> DDState:
+def better(problem: Problem, state: S, assignment: Assignment) -> S:
     """With this matching if it beats the best."""
     energy = problem.energy(assignment)
     return begin_with(state, assignment, energy) if energy < state.best_energy else state
 
 
-def begin_with(state: DDState, assignment: Assignment, energy: float) -> DDState:
+def begin_with(state: S, assignment: Assignment, energy: float) -> S:
     return replace(state, x=assignment.astype(float), energy=energy, best=assignment, best_energy=energy)

@@ -18,10 +18,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from adgm import ADGM, Problem, branch_and_bound, solve
+from adgm import ADGM, Problem, solve
 from adgm.baselines.dd import relative_gap
 from adgm.deadline import TimeUp, deadline
-from adgm.lower_bound import bound, refusal
+from adgm.lower_bound import bound, refusal, search
 from adgm.run import Method
 from features.comparison import LABELS, Row, best_energy, reference_row
 from features.datasets import DATASETS
@@ -261,12 +261,12 @@ class Series:
             return
         lowest = best_energy(rows)
         best = next(row.result.assignment for row in rows if row.result and row.result.energy <= lowest)
-        job = None if branch_and_bound.refusal(self.problem) else self._finished(Proof(best))
+        job = self._finished(Proof(best, search(self.problem)))
         end = None if job is None else job.snapshot()
         done = end is not None and end.status not in ("stopped", "abandoned")
         if job is not None and end is not None and end.best is not None:
             self._raise_bound(job.state.lower)
-        elif job is None or (end is not None and end.status == "failed"):  # third order, or too large: in one go
+        elif job is None or (end is not None and end.status == "failed"):  # too large: in one go
             found = self._in_place(lambda: bound(self.problem, best, time_limit=self.time_limit).lower)
             self._raise_bound(-np.inf if found is None else found)
             done = found is not None

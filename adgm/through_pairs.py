@@ -1,0 +1,102 @@
+"""The search for a bound of a problem of third order: pairwise minorants, bounded one after the other by `DD`.
+
+A method like any other, so that everything that drives `adgm.run.Run` drives it: an iteration is one sweep of the dual
+ascent, and every limit holds between two sweeps.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from adgm.baselines.dd import DD, DDState, begin_with, better, relative_gap
+from adgm.branch_and_bound import bytes_needed, quick_bound
+from adgm.local_search import improve
+from adgm.pair_minorant import Shares
+from adgm.problem import Problem
+from adgm.rounding import Assignment
+from adgm.run import guess
+from adgm.state import State
+
+# Most rounds of moving shares, of so many steps each, and how many without gain end it.
+ROUNDS, STEPS, PATIENCE = 40, 30, 6
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairsState(State):
+    """The shares of the hyperedges, the minorant that is being bounded, and what is proved so far."""
+
+    shares: Shares
+    scale: float
+    low: Problem | None = None  # None: the next round makes one
+    inner: DDState | None = None
+    met: tuple[Assignment, ...] = ()  # matchings that the shares are moved by
+    lower: float = -np.inf  # no matching costs less
+    rounds: int = 0
+    before: float = -np.inf  # the bound when the round began
+    stalled: int = 0  # rounds without gain
+    nodes: int = 1
+    proved: bool = False
+
+
+@dataclass(frozen=True)
+class ThroughPairs:
+    """Each minorant is made to cost more where the ones before it were cheap; none is split."""
+
+    search: DD = field(default_factory=lambda: DD(max_nodes=0))
+
+    def init(self, problem: Problem) -> PairsState:
+        shares = Shares(problem)
+        shares.pass_on()
+        start = improve(problem, guess(problem)[0])[0]
+        state = PairsState(iteration=0, x=np.zeros(problem.n), shares=shares, scale=problem.scale)
+        return begin_with(state, start, problem.energy(start))
+
+    def done(self, state: PairsState) -> bool:
+        return state.proved or state.rounds >= ROUNDS or state.stalled > PATIENCE
+
+    def step(self, problem: Problem, state: PairsState, n: int = 1) -> PairsState:
+        """n sweeps further, fewer if the search ends."""
+        bounds: list[float] = []
+        energies: list[float] = []
+        while len(bounds) < n and not self.done(state):
+            state = self._sweep(problem, state)
+            bounds.append(state.lower)
+            energies.append(state.best_energy)
+        trace = {"bound": np.array(bounds), "energy": np.array(energies)}
+        return replace(state, trace=trace, converged=state.proved) if bounds else state
+
+    def _sweep(self, problem: Problem, state: PairsState) -> PairsState:
+        """One sweep of the minorant; where that ends, the shares are moved for the next one."""
+        low, inner, ended = state.low or state.shares.minorant(), state.inner, True
+        if bytes_needed(low) > low.memory:
+            lower, found = quick_bound(low)
+        else:
+            inner = self.search.step(low, inner if inner is not None else self.search.init(low))
+            lower, ended = inner.lower, self.search.done(inner)
+            found = inner.best if inner.best is not None else state.x > 0.5
+        state = better(problem, state, found)
+        state = replace(
+            state, iteration=state.iteration + 1, low=low, inner=inner, lower=max(state.lower, float(lower))
+        )
+        if relative_gap(state.best_energy, state.lower, state.scale) == 0.0:
+            return replace(state, proved=True)
+        return self._moved(state, found) if ended else state
+
+    @staticmethod
+    def _moved(state: PairsState, found: Assignment) -> PairsState:
+        """The next round: the minorant of the last one was too cheap at `found`, and at the best matching."""
+        known = [state.best, *state.met, found]
+        met = [x for k, x in enumerate(known) if x is not None and not any((x == y).all() for y in known[:k])]
+        shares = state.shares.copy()
+        shares.ascend(met, state.best_energy, STEPS)
+        gained = state.lower > state.before + 1e-9 * abs(state.lower)
+        return replace(
+            state,
+            shares=shares,
+            low=None,
+            inner=None,
+            met=tuple(met),
+            rounds=state.rounds + 1,
+            before=state.lower,
+            stalled=0 if gained else state.stalled + 1,
+        )
