@@ -19,7 +19,7 @@ from features.exports import save_pair
 from features.keypoints import DETECTORS
 from features.models import MODELS
 from features.recipe import OWN, Recipe
-from ui import desk, url_state, widgets
+from ui import desk, live, url_state, widgets
 from ui.sidebar import Chosen
 from ui.state import CANVAS, PROOF, RUN, widget_key
 
@@ -290,15 +290,24 @@ def test_start_again_repeats_the_run_and_two_runs_are_compared():
     assert page.says("**A:** Run 1")
 
 
-def test_a_run_that_ends_while_the_page_is_drawn_leaves_no_dead_button():
+@pytest.mark.parametrize("answers_before", range(1, 7))
+def test_a_run_that_ends_while_the_page_is_drawn_is_shown_with_its_result(answers_before, monkeypatch):
     page = Page(SMALL).start()
+    ticks, fragment = [], live.st.fragment
+
+    def listening(part: Any, *, run_every: float | None) -> Any:
+        ticks.extend([run_every] if part is live._show else [])
+        return fragment(part, run_every=run_every)
+
+    monkeypatch.setattr(live.st, "fragment", listening)
     job = page.test.session_state[RUN.name].job
     ended = job.snapshot()
-    answers = iter([replace(ended, status="running")])
+    answers = iter([replace(ended, status="running")] * answers_before)
     job.snapshot = lambda: next(answers, ended)
     page.run()
-    assert not page.test.button(key="go").disabled
-    assert page.says("Converged")
+    shown = any(panel.label == "Take it away" for panel in page.test.expander)
+    assert shown == (ticks[-1] is None)  # or else the next tick sees the end
+    assert not shown or (page.says("Converged") and not page.test.button(key="go").disabled)
 
 
 def test_scrubbing_and_filters_change_what_is_drawn():

@@ -69,8 +69,7 @@ def show() -> None:
         examples.show()
     chosen = sidebar(solver=False)
     with asked:
-        compared = compared_now(chosen)
-    progress = compared.series.progress() if compared is not None else None
+        compared, progress = compared_now(chosen)
     with stage:  # in every drawing of the page, as `live.show` explains
         ticking = progress is not None and progress.active
         st.fragment(status, run_every=TICK if ticking else None)(compared, progress)
@@ -82,46 +81,46 @@ def show() -> None:
                 pictures(progress)
                 charts(compared, progress)
             if not progress.active:
-                exports.comparison(compared.chosen, compared.series.progress().rows, compared.command)
+                exports.comparison(compared.chosen, progress.rows, compared.command)
 
 
-def compared_now(chosen: Chosen | None) -> Compared | None:
-    """Ask what to compare; the comparison to show, if there is one for what is chosen."""
+def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | None]:
+    """Ask what to compare; the comparison to show, if there is one for what is chosen, and how far it is. That is asked
+    once: the button, the ticking and the tables go by the same answer."""
+    nothing = None, None
     if chosen is None:
         empty_state()
-        return None
+        return nothing
     size = Size(chosen.pair.shape, MODELS[chosen.recipe.model], chosen.recipe.orders)
     st.caption(f"{literal(chosen.pair.name)} · {MODELS[chosen.recipe.model].label} · {size.text}")
     if complaint := chosen.complaint:
         st.warning(complaint)
-        return None
+        return nothing
     try:
         with st.spinner("Building the potentials …"):
             problem = POOL.perform(partial(problem_of, chosen), visitors.current())
     except (ValueError, MemoryError) as error:
         st.warning(str(error) or "There is not enough memory for this problem: take fewer points.")
-        return None
+        return nothing
     compared = COMPARED.get()
-    ask(chosen, problem, compared)
+    progress = compared.series.progress() if compared is not None else None
+    active = progress is not None and progress.active
+    ask(chosen, problem, active)
     if compared is None:
         st.info("Press **Compare** to run the ticked methods, one after another.", icon=":material/leaderboard:")
-        return None
-    if not running(compared) and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
+        return nothing
+    if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
         st.info("Another pair is chosen now: press **Compare** to run the methods on it.", icon=":material/info:")
-        return None
+        return nothing
     if model_key(compared.chosen) != model_key(chosen):
         st.info("The model has changed since this comparison.", icon=":material/info:")
-    return compared
-
-
-def running(compared: Compared | None) -> bool:
-    return compared is not None and compared.series.progress().active
+    return compared, progress
 
 
 # ---- what is asked -----------------------------------------------------------------------------------------------
 
 
-def ask(chosen: Chosen, problem: Problem, compared: Compared | None) -> None:
+def ask(chosen: Chosen, problem: Problem, active: bool) -> None:
     """The methods, their options and the button."""
     methods = choose_methods(chosen.pair, problem)
     with st.container(horizontal=True, vertical_alignment="bottom", key="ask"):
@@ -130,7 +129,7 @@ def ask(chosen: Chosen, problem: Problem, compared: Compared | None) -> None:
             type="primary",
             icon=":material/play_arrow:",
             key="compare",
-            disabled=not methods or running(compared),
+            disabled=not methods or active,
         )
         limit = st.number_input(
             "Time limit each (s)",

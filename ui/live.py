@@ -63,14 +63,17 @@ def side(view: View, label: str, graph: str) -> Side:
     return Side(view.points.xy, view.image, edges, label, names)
 
 
-def show(chosen: Chosen | None, run: Run | None, *, active: bool, editing: bool = False) -> None:
+def show(chosen: Chosen | None, run: Run | None, then: Snapshot, *, editing: bool = False) -> None:
     """The stage: buttons, picture and curves of the chosen pair or the run; it ticks while that, or its replay, does.
 
     Streamlit's page loses elements when a part that is drawn alone (a tick) has another number of elements than the
     last drawing of the whole page, and the two meet. So this part has a skeleton: it is called at the same place in
     every drawing of the page, also when there is nothing to show, and always fills the same slots, some with nothing.
+
+    `then` is where the run was when the drawing of the page began. The ticking goes by that: a run that has ended
+    since then is one that the rest of the page does not know to be over, and the page is drawn again.
     """
-    every = rhythm(run, run.job.snapshot() if run is not None and active else Snapshot("stopped"))
+    every = rhythm(run, then)
     with st.container(key="live"):
         fragment = st.fragment(_show, run_every=every)
         fragment(chosen, run, every, editing, (url_state.current(), canvas.revision(CANVAS)))

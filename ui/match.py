@@ -26,7 +26,7 @@ from ui import (
     visitors,
     warmup,
 )
-from ui.jobs.job import Job
+from ui.jobs.job import Job, Snapshot
 from ui.learn import teach
 from ui.page_run import Run
 from ui.sidebar import Chosen, drop_zone, problem_of, sidebar
@@ -41,7 +41,8 @@ def show() -> None:
     link = asked_by_link()  # before the address is written anew
     chosen = sidebar()
     run = RUN.get()
-    active = is_active(run)  # asked once: the whole page, and its ticking, must go by the same answer
+    then = run.job.snapshot() if run is not None else Snapshot("stopped")
+    active = then.active  # asked once: the whole page, and its ticking, must go by the same answer
     editing, shown = bool(st.session_state.get(EDIT)), None
     with news:
         if chosen is None:
@@ -54,9 +55,9 @@ def show() -> None:
                 st.warning(chosen.complaint)
     with stage:
         teach.box()
-        live.show(chosen, shown, active=active, editing=editing)
+        live.show(chosen, shown, then, editing=editing)
         teach.offer(chosen)  # above what comes with a result, so that it stays where it is
-    over = shown if shown is not None and not active and shown.job.snapshot().best is not None else None
+    over = shown if shown is not None and not active and then.best is not None else None
     if over is not None:
         run_book.note_run(over)
     with result:
@@ -73,10 +74,6 @@ def show() -> None:
                 exports.show(over)
             elif chosen is not None and editing:
                 exports.points(chosen)
-
-
-def is_active(run: Run | None) -> bool:
-    return run is not None and run.job.snapshot().active
 
 
 def asked_by_link() -> bool:

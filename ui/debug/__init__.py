@@ -84,6 +84,7 @@ def run_again(recipe: Recipe) -> None:
 
 def show() -> None:
     head, work, tool = (st.container(key=f"debug-{name}", gap="small") for name in ("head", "progress", "tool"))
+    busy = working.busy()
     case = the_case()
     focus = None
     with head:
@@ -92,7 +93,7 @@ def show() -> None:
         else:
             focus = heading(case)
     with work:
-        working.show()
+        working.show(busy)
     with tool:
         if case is not None:
             chosen().show(case, focus)

@@ -76,10 +76,11 @@ def button(
     )
 
 
-def show() -> None:
-    """How far the work is; called by the frame at the same place in every drawing (see `ui.live`)."""
+def show(was_busy: bool) -> None:
+    """How far the work is; called by the frame at the same place in every drawing (see `ui.live`), with whether there
+    was any when the drawing began: what has ended since then is not on the page yet."""
     with st.container(key="debug-work"):
-        st.fragment(_show, run_every=TICK if busy() else None)(busy())
+        st.fragment(_show, run_every=TICK if was_busy else None)(was_busy)
 
 
 def _show(was_busy: bool) -> None:
