@@ -1,7 +1,7 @@
 """How far a matching is from optimal: a lower bound on the energy of every matching, and what it proves."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -67,8 +67,8 @@ def bound(
     `assignment` is what `Problem.energy` takes, 0 or 1 (such as `Result.assignment`); a good one makes the proof
     faster. Without it the best matching met on the way is the one asked about. At most `sweeps` rounds of dual
     ascent in `nodes` nodes of branch and bound (0: never split), `effort` as in `DD`, `time_limit` seconds; `watch`
-    as in `solve`. For third order, pairwise problems that cost less are bounded one after the other, without splits;
-    `sweeps` and `effort` hold for each. Problems too large for the problem's memory get a weaker bound, in one go.
+    as in `solve`. For third order, pairwise problems that cost less are bounded one after the other; `sweeps`,
+    `nodes` and `effort` hold for each. Problems too large for the problem's memory get a weaker bound, in one go.
     Those without a bound raise a ValueError with the sentence that `refusal(problem)` gives.
     """
     if sentence := refusal(problem):
@@ -99,7 +99,7 @@ def bound(
 def search(problem: Problem, method: DD | None = None) -> Any:
     """The method that looks for a bound: `method` for pairs, pairwise minorants for third order."""
     method = method or DD()
-    return ThroughPairs(replace(method, max_nodes=0)) if problem.order == 3 else method
+    return ThroughPairs(method) if problem.order == 3 else method
 
 
 def hopeless(state: DDState) -> bool:

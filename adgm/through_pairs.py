@@ -40,9 +40,9 @@ class PairsState(State):
 
 @dataclass(frozen=True)
 class ThroughPairs:
-    """Each minorant is made to cost more where the ones before it were cheap; none is split."""
+    """Each minorant is made to cost more where the ones before it were cheap."""
 
-    search: DD = field(default_factory=lambda: DD(max_nodes=0))
+    search: DD = field(default_factory=DD)
 
     def init(self, problem: Problem) -> PairsState:
         shares = Shares(problem)

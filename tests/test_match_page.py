@@ -330,8 +330,9 @@ def test_scrubbing_and_filters_change_what_is_drawn():
     assert lines() == len(page.test.session_state[RUN.name].job.frames()[0].assignment.nonzero()[0])
 
 
-def test_the_bound_is_told_in_words():
-    page = Page(SMALL).start()
+@pytest.mark.parametrize("model", ["B", "third"])
+def test_the_bound_is_told_in_words(model):
+    page = Page(SMALL | {"model": model}).start()
     ask = next(button for button in page.test.button if button.label == "How far from optimal?")
     ask.click()
     page.run()
