@@ -21,7 +21,7 @@ from features.models import MODELS
 from features.recipe import OWN, Recipe
 from ui import desk, live, url_state, widgets
 from ui.sidebar import Chosen
-from ui.state import CANVAS, PROOF, RUN, widget_key
+from ui.state import CANVAS, RUN, widget_key
 
 ROOT = Path(__file__).parents[1]
 SMALL = {"data": "random", "data.inliers": "8", "data.outliers": "2", "model": "B", "method": "adgm1"}
@@ -330,32 +330,11 @@ def test_scrubbing_and_filters_change_what_is_drawn():
     assert lines() == len(page.test.session_state[RUN.name].job.frames()[0].assignment.nonzero()[0])
 
 
-@pytest.mark.parametrize("model", ["B", "third"])
-def test_the_bound_is_told_in_words(model):
-    page = Page(SMALL | {"model": model}).start()
-    ask = next(button for button in page.test.button if button.label == "How far from optimal?")
-    ask.click()
-    page.run()
-    page.test.session_state[PROOF.name].job.wait(60)
-    page.run()
-    assert page.says("Proved optimal") or page.says("Gap")
-
-
 def test_a_run_on_another_pair_is_not_forgotten():
     page = Page(SMALL).start()
     name = page.chosen.pair.name
     page.set("data", "turntable")
     assert page.says(f"Run 1 was on {name}: choose that pair again")
-
-
-def test_a_careful_run_says_what_it_proved_or_is_asked_about_at_once():
-    page = Page(SMALL | {"method": "adgm+"}).start()
-    assert page.says("runs ended with this matching") and page.says("Proved optimal")
-    page = Page(SMALL | {"method": "adgm+", "method.effort": "0"}).start()
-    assert page.says("runs ended with this matching")
-    page.test.session_state[PROOF.name].job.wait(60)
-    page.run()
-    assert page.says("Proved optimal") or page.says("Gap")
 
 
 # ------------------------------------------------------------------ errors are sentences

@@ -1,0 +1,27 @@
+"""How far from optimal: what the Match page says about a finished run, in words."""
+
+import pytest
+
+from tests.test_match_page import SMALL, Page
+from ui.state import PROOF
+
+
+@pytest.mark.parametrize("model", ["B", "third"])
+def test_the_bound_is_told_in_words(model):
+    page = Page(SMALL | {"model": model}).start()
+    ask = next(button for button in page.test.button if button.label == "How far from optimal?")
+    ask.click()
+    page.run()
+    page.test.session_state[PROOF.name].job.wait(60)
+    page.run()
+    assert page.says("Proved optimal") or page.says("Gap")
+
+
+def test_a_careful_run_says_what_it_proved_or_is_asked_about_at_once():
+    page = Page(SMALL | {"method": "adgm+"}).start()
+    assert page.says("runs ended with this matching") and page.says("Proved optimal")
+    page = Page(SMALL | {"method": "adgm+", "method.effort": "0"}).start()
+    assert page.says("runs ended with this matching")
+    page.test.session_state[PROOF.name].job.wait(60)
+    page.run()
+    assert page.says("Proved optimal") or page.says("Gap")
