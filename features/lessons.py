@@ -40,6 +40,11 @@ STUCK = Recipe("random", {"inliers": 8, "outliers": 12, "noise": 3.0, "rotation"
 OUTLIERS = Recipe(
     "random", {"inliers": 15, "outliers": 10, "left_outliers": 10, "rotation": 0.0}, "combined", {}, "adgm"
 )
+# What the Debug page offers to whoever has no failure of their own, by the verdict that is to be understood.
+FAILING = {
+    "model prefers this": Recipe("turntable", {**VIEWS, "right": 60, "points": 20}, "C", {}, "adgm"),
+    "optimiser stuck": STUCK,
+}
 LUCK = Recipe("random", {"inliers": 10, "outliers": 20, "noise": 15.0, "rotation": 40.0}, "B", {}, "adgm1")
 
 STARTS = 30

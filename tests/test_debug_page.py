@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from features.explain import Case, case_of
+from features.lessons import FAILING
 from features.recipe import Recipe
 from ui.debug import TABS, confidence, way_back
 from ui.jobs.job import JobPool
@@ -52,7 +53,15 @@ def finish(test: AppTest) -> AppTest:
 def test_without_a_case_the_page_says_how_to_get_one():
     test = page()
     assert "Debug this run" in text(test)
-    assert test.button(key="debug chosen").label == "Run what is chosen now"
+    assert test.button(key="debug Run what is chosen now").label == "Run what is chosen now"
+
+
+@pytest.mark.parametrize("verdict", FAILING)
+def test_every_example_opens_a_case_with_its_verdict(verdict):
+    test = page()
+    test.button(key=f"debug An example: {verdict}").click()
+    found = finish(run(test)).session_state[CASE.name]
+    assert found.metrics.verdict == verdict and found.wrong
 
 
 def test_a_row_is_run_again_in_the_background_and_becomes_the_case(case):

@@ -15,6 +15,7 @@ import streamlit as st
 
 from adgm.terms import Match
 from features.explain import Case, case_of
+from features.lessons import FAILING
 from features.matching import Matching
 from features.recipe import OWN, Recipe
 from ui import url_state
@@ -132,7 +133,16 @@ def empty_state() -> None:
         icon=":material/bug_report:",
     )
     recipe = url_state.current()
-    if recipe.dataset != OWN and st.button("Run what is chosen now", icon=":material/play_arrow:", key="debug chosen"):
+    with st.container(horizontal=True, key="debug-doors"):
+        if recipe.dataset != OWN:
+            door("Run what is chosen now", ":material/play_arrow:", recipe)
+        for verdict, failing in FAILING.items():
+            door(f"An example: {verdict}", VERDICT_ICONS[verdict], failing)
+
+
+def door(label: str, icon: str, recipe: Recipe) -> None:
+    """A button that runs a recipe and opens what came of it."""
+    if st.button(label, icon=icon, key=f"debug {label}"):
         AGAIN.set(recipe)
         st.rerun()
 
