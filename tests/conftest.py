@@ -1,6 +1,7 @@
 """What tests need from outside: the real data and a real browser. Missing ones skip, or fail where CI demands them."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,13 @@ def missing(what: str, demanded_by: str) -> None:
     if os.environ.get(demanded_by):
         pytest.fail(f"{what}, and {demanded_by} demands it")
     pytest.skip(what)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Kernels are compiled once, before every worker, and every server that it starts, would do it for itself."""
+    options = session.config.option
+    if getattr(options, "numprocesses", None) and not hasattr(session.config, "workerinput"):
+        subprocess.run([sys.executable, "-m", "adgm.warmup"], check=True, stdout=subprocess.DEVNULL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
