@@ -1,7 +1,7 @@
 """The README's pictures of the app, taken from a real run in a real browser: python assets/make_pictures.py
 
-Writes match.png and photographs.png (finished runs) and match.gif (a run itself) beside this file. With --all, pictures
-in the dark and on a phone go to a folder of one's choice, for looking at. With --docs only the pictures of
+Writes match.png and photographs.png (finished runs) and match.gif (a run itself) beside this file, and to screens/ the
+stage as a projector, a laptop and a phone show it, in light and dark. With --docs only the pictures of
 docs/debugging.md are taken; they need the House data set (ADGM_DATA_DIR).
 """
 
@@ -10,6 +10,7 @@ import io
 import re
 import sys
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 from experiments.browser import Server, Visit, chromium, serving  # noqa: E402
 
 WIDTH, HEIGHT = 1400, 860
+SCREENS = ((1280, 720), (1440, 900), (390, 844))
 PHOTOGRAPHS = "?data=portrait&model=photo&method=adgm"
 SCENE = "?data=turntable&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C&method=adgm"
 HOUSE = "?data=house&data.left=0&data.right=40&data.points=10&model={model}&method=adgm"
@@ -134,9 +136,15 @@ def animated(frames: list[Image.Image]) -> bytes:
     return out.getvalue()
 
 
+def few_colours(screen: bytes) -> bytes:
+    """The same picture in a third of the bytes."""
+    out = io.BytesIO()
+    Image.open(io.BytesIO(screen)).convert("RGB").quantize(256).save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", type=Path, metavar="FOLDER", help="also take dark and narrow pictures, into a folder")
     parser.add_argument("--docs", action="store_true", help="take the pictures of docs/debugging.md instead")
     options = parser.parse_args()
     if options.docs:
@@ -148,11 +156,10 @@ def main() -> None:
         (HERE / "match.png").write_bytes(finished(browser, server))
         (HERE / "photographs.png").write_bytes(finished(browser, server, scene=PHOTOGRAPHS))
         (HERE / "match.gif").write_bytes(animated(running(browser, server)))
-        if options.all is not None:
-            options.all.mkdir(parents=True, exist_ok=True)
-            narrow = {"viewport": {"width": 390, "height": 2600}, "device_scale_factor": 2, "has_touch": True}
-            (options.all / "dark.png").write_bytes(finished(browser, server, color_scheme="dark"))
-            (options.all / "phone.png").write_bytes(finished(browser, server, **narrow))
+        (HERE / "screens").mkdir(exist_ok=True)
+        for (width, height), theme in product(SCREENS, ("light", "dark")):
+            screen = finished(browser, server, viewport={"width": width, "height": height}, color_scheme=theme)
+            (HERE / "screens" / f"{width}x{height}-{theme}.png").write_bytes(few_colours(screen))
 
 
 if __name__ == "__main__":
