@@ -270,6 +270,8 @@ def table(compared: Compared, progress: Progress) -> None:
     st.dataframe(
         records,
         hide_index=True,
+        placeholder="–",  # where there is nothing to tell
+        alt="How every method did",
         key=table_key(compared),
         on_select=lambda: ask_to_open(compared),
         height=40 + 35 * len(records),

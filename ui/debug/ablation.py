@@ -48,6 +48,8 @@ def show(case: Case, focus: Match | None) -> None:
     chosen = st.dataframe(
         [row(case, effect) for effect in effects],
         hide_index=True,
+        placeholder="–",  # where there is nothing to tell
+        alt="What each part of the model does",
         key=f"ablation table {question}",
         on_select="rerun",
         selection_mode="single-row",

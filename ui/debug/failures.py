@@ -91,6 +91,8 @@ def table(chosen: Sequence[Shown]) -> None:
     picked = st.dataframe(
         rows,
         hide_index=True,
+        placeholder="–",  # where there is nothing to tell
+        alt="Failures, with their matchings",
         row_height=64,
         key=f"failures table {len(rows)}",
         on_select="rerun",

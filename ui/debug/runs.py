@@ -45,6 +45,8 @@ def show(case: Case | None, focus: Match | None) -> None:
     chosen = st.dataframe(
         [line(entry) for entry in entries],
         hide_index=True,
+        placeholder="–",  # where there is nothing to tell
+        alt="Runs",
         key=f"book table {len(entries)}",
         on_select="rerun",
         selection_mode="single-row",
