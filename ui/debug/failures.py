@@ -75,19 +75,22 @@ def told(found: Sequence[Failure]) -> None:
         st.markdown(f"- **{len(points)} {cause}**: {CAUSES[cause]}")
 
 
+def line(one: Shown) -> dict[str, object]:
+    """A pair's row of the table."""
+    trial = one.failure.trial
+    return {
+        "matching": inline(one.picture),
+        "pair": trial.name,
+        "right": trial.metrics.accuracy,
+        "regret": one.failure.regret,
+        "verdict": trial.metrics.verdict,
+        "wrong points": ", ".join(f"{count} {cause}" for cause, count in one.failure.causes.items()),
+    }
+
+
 def table(chosen: Sequence[Shown]) -> None:
     """The pairs, the largest regret first; the selected one with its points."""
-    rows = [
-        {
-            "matching": inline(one.picture),
-            "pair": one.failure.trial.name,
-            "right": one.failure.trial.metrics.accuracy,
-            "regret": one.failure.regret,
-            "verdict": one.failure.trial.metrics.verdict,
-            "wrong points": ", ".join(f"{count} {cause}" for cause, count in one.failure.causes.items()),
-        }
-        for one in chosen
-    ]
+    rows = [line(one) for one in chosen]
     picked = st.dataframe(
         rows,
         hide_index=True,
