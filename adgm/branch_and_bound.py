@@ -171,9 +171,7 @@ class Root:
     @cached_property
     def scale(self) -> float:
         """A typical magnitude: the median of the costs that are not zero."""
-        sizes = np.abs(np.concatenate([self.single, self.pair.reshape(-1)]))
-        sizes = sizes[sizes > 0]
-        return float(np.median(sizes)) if sizes.size else 1.0
+        return typical(self.single, self.pair.reshape(-1))
 
     def node(self) -> Node:
         """The whole problem as the first subproblem."""
@@ -188,10 +186,7 @@ class Root:
 
     def matching(self, chosen: LongArray) -> Assignment:
         """The matching that these labels, one for every row, stand for."""
-        variable = self.variable[chosen]
-        assignment = np.zeros(int(self.variable.max()) + 1, bool)
-        assignment[variable[variable >= 0]] = True
-        return assignment
+        return matching_of(self.variable, chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +208,16 @@ class Node:
     @property
     def rows(self) -> int:
         return len(self.labels.start) - 1
+
+    @property
+    def alive(self) -> int:
+        """How many labels are left."""
+        return len(self.names)
+
+    @property
+    def work(self) -> float:
+        """Pair costs that a sweep visits."""
+        return float(len(self.names)) ** 2
 
     @property
     def nbytes(self) -> int:
@@ -315,6 +320,21 @@ def exclude(labels: Labels) -> NDArray[np.bool_]:
     row, col = labels.row, labels.col
     conflicts: NDArray[np.bool_] = (row[:, None] == row) | ((col[:, None] == col) & (col < labels.width))
     return conflicts
+
+
+def typical(*costs: FloatArray) -> float:
+    """The median magnitude of the costs that are neither zero nor infinite, 1 if there are none."""
+    sizes = np.abs(np.concatenate(costs))
+    sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
+    return float(np.median(sizes)) if sizes.size else 1.0
+
+
+def matching_of(variable: LongArray, chosen: LongArray) -> Assignment:
+    """The matching that these labels, one for every row, stand for; `variable`: behind each label, −1 for nobody."""
+    behind = variable[chosen]
+    assignment = np.zeros(int(variable.max()) + 1, bool)
+    assignment[behind[behind >= 0]] = True
+    return assignment
 
 
 def scratch(labels: Labels) -> Assigned:

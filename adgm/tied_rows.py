@@ -1,0 +1,249 @@
+"""A sparse pairwise problem as `_kernels.ties` takes it: tables for the pairs of rows that share costs, and no others.
+
+The dense search (`adgm.branch_and_bound`) holds the costs of all pairs of labels. Here the problem is decomposed into
+one small table for every two rows that share costs and one assignment problem over all rows (as P. Swoboda et al., A
+study of Lagrangean decompositions and dual ascent solvers for graph matching, CVPR 2017, do): 500 rows of 20 labels
+with six neighbours each take 10 MB. What it proves is weaker, a sweep is hundreds of times cheaper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from adgm import _kernels as kernels
+from adgm._kernels import FloatArray, Labels, LongArray
+from adgm._kernels.ties import Ties, disagree, gather, pass_on, strike
+from adgm.branch_and_bound import ROUNDING, PairCosts, label, matching_of, scratch, typical
+from adgm.deadline import check_time
+from adgm.problem import Formula, Problem, Sparse
+from adgm.rounding import Assignment
+
+
+# The steps that leave a point where no message helps: in units of what would close the gap if all went well, and what
+# becomes of them after so many sweeps that closed less than a share of it.
+STRIDE, SHORTER, STALE, GAIN = 2.0, 0.8, 20, 1e-4
+PATIENCE = 100  # a node is split when this many sweeps hardly close its gap
+
+
+class TiedCosts(NamedTuple):
+    """What is moved about: what labels cost, what their columns hold of it, and what two labels cost together."""
+
+    single: FloatArray
+    held: FloatArray
+    table: FloatArray
+
+
+def listed(problem: Problem) -> bool:
+    """Whether the pairwise costs are given one by one, so that it is known which pairs have none."""
+    pairwise = (p for p in problem.potentials if p.order(problem.shape) == 2)
+    return all(isinstance(p, Sparse) or (isinstance(p, Formula) and p.on_edges) for p in pairwise)
+
+
+@dataclass(frozen=True, eq=False)
+class TiedRoot:
+    """The whole problem in labels and ties, with the costs as given."""
+
+    labels: Labels
+    variable: LongArray  # the problem's variable behind a label, −1 for nobody
+    single: FloatArray
+    table: FloatArray  # infinite where two labels exclude each other
+    ties: Ties
+
+    def __init__(self, problem: Problem) -> None:
+        labels, variable = label(problem)
+        costs, real = PairCosts(problem), np.flatnonzero(variable >= 0)
+        single, at = np.zeros(len(variable)), np.empty(problem.n, np.int64)
+        single[real] = costs.single[variable[real]]
+        at[variable[real]] = real
+        check_time()
+        pairs = costs.sparse.tocoo()
+        p, q = at[pairs.row], at[pairs.col]
+        once = labels.row[p] < labels.row[q]
+        p, q, values = p[once], q[once], pairs.data[once]
+        rows = len(labels.start) - 1
+        joined, tie = np.unique(labels.row[p] * rows + labels.row[q], return_inverse=True)
+        ties, sizes = join(labels, *np.divmod(joined, rows))
+        check_time()
+        table = np.zeros(int(sizes.sum()))
+        width = np.diff(labels.start)[labels.row[q]]
+        place = (p - labels.start[labels.row[p]]) * width + q - labels.start[labels.row[q]]
+        np.add.at(table, ties.start[tie] + place, values)
+        forbid(labels, ties, table)
+        for name, value in {
+            "labels": labels,
+            "variable": variable,
+            "single": single,
+            "table": table,
+            "ties": ties,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def scale(self) -> float:
+        """A typical magnitude: the median of the costs that are not zero."""
+        return typical(self.single, self.table)
+
+    def node(self) -> TiedNode:
+        """The whole problem as the first subproblem."""
+        costs = TiedCosts(self.single.copy(), np.zeros(len(self.single)), self.table.copy())
+        finite = np.abs(self.table[np.isfinite(self.table)])
+        largest = float(max(np.abs(self.single).max(), finite.max(initial=0.0)))
+        return TiedNode(self.labels, self.ties, costs, largest=largest)
+
+    def matching(self, chosen: LongArray) -> Assignment:
+        """The matching that these labels, one for every row, stand for."""
+        return matching_of(self.variable, chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class TiedNode:
+    """What is left of the problem when labels are ruled out; never changed once made."""
+
+    labels: Labels
+    ties: Ties
+    costs: TiedCosts
+    base: float = 0.0
+    prices: float = 0.0  # what of it the columns hold
+    error: float = 0.0  # what rounding may have added to the base so far
+    lower: float = -np.inf  # no matching that is left costs less
+    largest: float = 0.0  # magnitude of the costs in the last sweep
+    choice: LongArray | None = None  # the labels of the last assignment
+    stride: float = STRIDE
+    stale: int = 0  # sweeps since the bound has grown
+    pending: int = -1  # a label still to be chosen: branches are opened late and share their parent's arrays
+    gains: tuple[float, ...] = ()  # the base after each sweep
+
+    @property
+    def rows(self) -> int:
+        return len(self.labels.start) - 1
+
+    @property
+    def alive(self) -> int:
+        """How many labels are left."""
+        return int(np.isfinite(self.costs.single).sum())
+
+    @property
+    def work(self) -> float:
+        """Pair costs that a sweep visits."""
+        return float(self.costs.table.size)
+
+    @property
+    def patience(self) -> int:
+        return PATIENCE
+
+    @property
+    def nbytes(self) -> int:
+        return self.costs.table.nbytes
+
+    def copy(self) -> TiedNode:
+        return replace(self, costs=TiedCosts(*(a.copy() for a in self.costs)))
+
+    def swept(
+        self, limit: float, take: float, seed: tuple[int, int], probing: bool
+    ) -> tuple[TiedNode, LongArray | None]:
+        """One sweep further, on this node's own arrays, and the labels of the cheapest assignment.
+
+        Messages alone get stuck; each sweep begins with a subgradient step that may lower the base, not the bound.
+        Matchings that cost `limit` or more are no longer looked for; None: there are no others.
+        """
+        labels, ties, (single, held, table) = self.labels, self.ties, self.costs
+        base, out = self.base - self.prices, scratch(labels)
+        largest = self._stepped(limit) + self.largest
+        order = np.random.default_rng(seed).permutation(self.rows)
+        rank = np.argsort(order)
+        if self.gains:  # before, the rows do not know what their ties hold
+            for there, ranks in ((order, rank), (order[::-1].copy(), -rank)):
+                check_time()
+                moved, met = pass_on(labels, ties, table, held, single, there, ranks)
+                base, largest = base + moved, max(largest, met)
+        check_time()
+        largest = max(largest, gather(labels, ties, table, single, seed[1] % 2))
+        single += held
+        base += kernels.assign(labels, single, -1, out)
+        if not base < np.inf:
+            return replace(self, lower=np.inf), None
+        held[:] = out.v[labels.col]
+        left = np.isfinite(single)
+        largest = max(largest, abs(base), float(np.abs(single[left]).max()))
+        error = self.error + ROUNDING * 2 * (self.rows + len(ties.left) + 1) * largest
+        single[left] = np.maximum(single[left] - out.u[labels.row[left]] - held[left], 0.0)
+        after = max(abs(base), float(single[left].max()))
+        for p in np.flatnonzero(left & (base - error + single >= limit)):
+            single[p] = np.inf
+            strike(labels, ties, table, p)
+        grown = base - error > self.lower + GAIN * max(limit - self.lower, 0.0)
+        stale = 0 if grown else self.stale + 1
+        node = replace(
+            self,
+            base=base,
+            prices=float(out.v[:-1].sum()),
+            error=error,
+            lower=max(self.lower, base - error),
+            largest=after,
+            choice=out.choice,
+            stride=SHORTER * self.stride if stale >= STALE else self.stride,
+            stale=stale % STALE,
+            gains=(*self.gains, max(self.lower, base - error)),
+        )
+        return node, out.choice
+
+    def _stepped(self, limit: float) -> float:
+        """A subgradient step, as long as Polyak has it for a bound that may reach `limit`; returns its length."""
+        labels, ties, (single, _, table) = self.labels, self.ties, self.costs
+        if self.choice is None or not np.isfinite(limit) or not np.isfinite(single[self.choice]).all():
+            return 0.0
+        ends = disagree(labels, ties, table, self.choice, 0.0, single)
+        step = self.stride * max(limit - self.base, 0.0) / max(2 * ends, 1)
+        disagree(labels, ties, table, self.choice, step, single)
+        return float(step)
+
+    def branches(self, limit: float) -> list[TiedNode]:
+        """One node for every label of the row that promises the least work, unopened."""
+        labels, single = self.labels, self.costs.single
+        gap = max(limit - self.base, 1e-300)
+        work = np.where(np.isfinite(single), np.maximum(1.0 - single / gap, 0.0) + 1e-3, 0.0)
+        each = np.add.reduceat(work, labels.start[:-1])
+        left = np.add.reduceat(np.isfinite(single), labels.start[:-1])
+        row = int(np.argmin(np.where(left > 1, each, np.inf)))
+        mine = np.arange(labels.start[row], labels.start[row + 1])
+        return [
+            replace(self, pending=int(p), lower=max(self.lower, self.base + single[p] - self.error), gains=(), stride=STRIDE)
+            for p in mine[np.isfinite(single[mine])]
+        ]
+
+    def opened(self, limit: float) -> TiedNode:
+        """With the pending label chosen: the others of its row are ruled out."""
+        node = self.copy()
+        if self.pending >= 0:
+            row = self.labels.row[self.pending]
+            for p in range(self.labels.start[row], self.labels.start[row + 1]):
+                if p != self.pending:
+                    node.costs.single[p] = np.inf
+                    strike(self.labels, self.ties, node.costs.table, p)
+        return replace(node, pending=-1)
+
+
+def join(labels: Labels, left: LongArray, right: LongArray) -> tuple[Ties, LongArray]:
+    """The ties between these rows, and how large their tables are."""
+    count, rows = np.diff(labels.start), len(labels.start) - 1
+    sizes = count[left] * count[right]
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)[:-1]
+    ends = np.concatenate([left, right])
+    around = np.argsort(ends, kind="stable") % max(1, len(left))
+    first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows))]).astype(np.int64)
+    real = np.flatnonzero(labels.col < labels.width)
+    member = real[np.argsort(labels.col[real], kind="stable")]
+    column = np.concatenate([[0], np.cumsum(np.bincount(labels.col[real], minlength=labels.width))]).astype(np.int64)
+    return Ties(left, right, start, first, around, column, member), sizes
+
+
+def forbid(labels: Labels, ties: Ties, table: FloatArray) -> None:
+    """Two labels of one column (that of nobody apart) are never chosen together."""
+    for i, j, begin in zip(ties.left, ties.right, ties.start, strict=True):
+        ours, theirs = (labels.col[labels.start[row] : labels.start[row + 1]] for row in (i, j))
+        same = (ours[:, None] == theirs) & (ours < labels.width)[:, None]
+        table[begin : begin + same.size][same.ravel()] = np.inf
