@@ -19,6 +19,7 @@ from adgm.rounding import Assignment
 
 PIECE = 1 << 19  # pairs of labels between two looks at the clock
 COPIES = 3  # matrices over all pairs of labels that are held at once: the costs as given, moved, and being moved
+PATIENCE = 10  # a node is split when this many sweeps hardly close its gap
 ROUNDING = 16 * np.finfo(float).eps  # twice what a sweep can add: 16 roundings of a pair's cost, half an eps each
 
 
@@ -218,6 +219,10 @@ class Node:
     def work(self) -> float:
         """Pair costs that a sweep visits."""
         return float(len(self.names)) ** 2
+
+    @property
+    def patience(self) -> int:
+        return PATIENCE
 
     @property
     def nbytes(self) -> int:

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from adgm import branch_and_bound
 from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
-from adgm.branch_and_bound import bytes_needed, quick_bound
+from adgm.branch_and_bound import quick_bound
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
 from adgm.run import Run
 from adgm.through_pairs import ThroughPairs
+from adgm.tied_rows import searchable
 
-__all__ = ["Bound", "bound", "hopeless", "refusal", "search"]
+__all__ = ["Bound", "bound", "hopeless", "refusal", "search", "searchable"]
 
 # Every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this.
 LOOK, HOPELESS = 4, 0.8
@@ -74,7 +75,7 @@ def bound(
     if sentence := refusal(problem):
         raise ValueError(sentence)
     given = None if assignment is None else checked(problem, assignment)
-    if problem.order < 3 and bytes_needed(problem) > problem.memory:
+    if problem.order < 3 and not searchable(problem):
         return in_one_go(problem, given)
     method = search(problem, DD(max_iter=sweeps, max_nodes=nodes, effort=effort, seed=seed))
     start = method.init(problem)
@@ -106,7 +107,7 @@ def hopeless(state: DDState) -> bool:
     """Whether the dual ascent is too slow to lead to a proof: candidates that fall are what makes it fast."""
     if state.iteration == 0 or state.iteration % LOOK or state.current is None:
         return False
-    return len(state.current.names) == len(state.root.variable) and state.gap * state.iteration > HOPELESS
+    return state.current.alive == len(state.root.variable) and state.gap * state.iteration > HOPELESS
 
 
 def in_one_go(problem: Problem, given: Assignment | None) -> Bound:

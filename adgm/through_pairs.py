@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from adgm.baselines.dd import DD, DDState, begin_with, better, relative_gap
-from adgm.branch_and_bound import bytes_needed, quick_bound
+from adgm.branch_and_bound import quick_bound
 from adgm.local_search import improve
 from adgm.pair_minorant import Shares
 from adgm.problem import Problem
 from adgm.rounding import Assignment
 from adgm.run import guess
 from adgm.state import State
+from adgm.tied_rows import searchable
 
 # Most rounds of moving shares, of so many steps each, and how many without gain end it.
 ROUNDS, STEPS, PATIENCE = 40, 30, 6
@@ -68,7 +69,7 @@ class ThroughPairs:
     def _sweep(self, problem: Problem, state: PairsState) -> PairsState:
         """One sweep of the minorant; where that ends, the shares are moved for the next one."""
         low, inner, ended = state.low or state.shares.minorant(), state.inner, True
-        if bytes_needed(low) > low.memory:
+        if not searchable(low):
             lower, found = quick_bound(low)
         else:
             inner = self.search.step(low, inner if inner is not None else self.search.init(low))

@@ -11,18 +11,30 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray, Labels, LongArray
 from adgm._kernels.ties import Ties, disagree, gather, pass_on, strike
-from adgm.branch_and_bound import ROUNDING, PairCosts, label, matching_of, scratch, typical
+from adgm.branch_and_bound import (
+    COPIES,
+    ROUNDING,
+    PairCosts,
+    Root,
+    bytes_needed,
+    label,
+    matching_of,
+    scratch,
+    typical,
+)
 from adgm.deadline import check_time
 from adgm.problem import Formula, Problem, Sparse
 from adgm.rounding import Assignment
 
 
+MOST_DENSE = 1 << 27  # bytes: beyond this a sweep over all pairs of labels takes seconds
 # The steps that leave a point where no message helps: in units of what would close the gap if all went well, and what
 # becomes of them after so many sweeps that closed less than a share of it.
 STRIDE, SHORTER, STALE, GAIN = 2.0, 0.8, 20, 1e-4
@@ -37,10 +49,36 @@ class TiedCosts(NamedTuple):
     table: FloatArray
 
 
+def rooted(problem: Problem) -> Root | TiedRoot:
+    """The form in which a problem is searched: all pairs of labels where they are few, else those of tied rows."""
+    dense = bytes_needed(problem) <= min(problem.memory, MOST_DENSE) or not listed(problem)
+    return Root(problem) if dense else TiedRoot(problem)
+
+
+def searchable(problem: Problem) -> bool:
+    """Whether there is memory for a search."""
+    return bytes_needed(problem) <= problem.memory or (listed(problem) and tied_bytes(problem) <= problem.memory)
+
+
 def listed(problem: Problem) -> bool:
     """Whether the pairwise costs are given one by one, so that it is known which pairs have none."""
     pairwise = (p for p in problem.potentials if p.order(problem.shape) == 2)
     return all(isinstance(p, Sparse) or (isinstance(p, Formula) and p.on_edges) for p in pairwise)
+
+
+def tied_bytes(problem: Problem) -> int:
+    """What the search over tied rows holds in memory; looked up once, since pages ask again and again."""
+    if problem not in _KNOWN:
+        row = problem.layout.row if problem.shape[0] <= problem.shape[1] else problem.layout.col
+        tied = np.empty(0, np.int64)
+        for p in problem.potentials:
+            if p.order(problem.shape) == 2:
+                ends = np.sort(row[p.entries(problem.layout).indices], axis=1)
+                tied = np.union1d(tied, ends[:, 0] * min(problem.shape) + ends[:, 1])
+        count = np.bincount(row, minlength=min(problem.shape)) + 1
+        left, right = np.divmod(tied, min(problem.shape))
+        _KNOWN[problem] = COPIES * 8 * int((count[left] * count[right]).sum())
+    return _KNOWN[problem]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,3 +285,6 @@ def forbid(labels: Labels, ties: Ties, table: FloatArray) -> None:
         ours, theirs = (labels.col[labels.start[row] : labels.start[row + 1]] for row in (i, j))
         same = (ours[:, None] == theirs) & (ours < labels.width)[:, None]
         table[begin : begin + same.size][same.ravel()] = np.inf
+
+
+_KNOWN: WeakKeyDictionary[Problem, int] = WeakKeyDictionary()

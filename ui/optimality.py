@@ -8,8 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from adgm import Problem
 from adgm.baselines.dd import begin_with, relative_gap
-from adgm.branch_and_bound import bytes_needed
-from adgm.lower_bound import refusal, search
+from adgm.lower_bound import refusal, search, searchable
 from adgm.rounding import Assignment
 from features.metrics import WORD, number, score
 from ui import visitors
@@ -66,7 +65,7 @@ def _unasked(run: Run) -> bool:
 
 def _fits(run: Run) -> bool:
     """Whether a bound can be computed here."""
-    return not refusal(run.problem) and (run.problem.order == 3 or bytes_needed(run.problem) <= run.problem.memory)
+    return not refusal(run.problem) and (run.problem.order == 3 or searchable(run.problem))
 
 
 def _asked(run: Run) -> Asked | None:

@@ -20,20 +20,20 @@ from adgm.rounding import Assignment
 from adgm.run import Run, guess
 from adgm.solver import ADGM
 from adgm.state import State
+from adgm.tied_rows import TiedNode, TiedRoot, rooted
 
 S = TypeVar("S", bound=State)
 TOLERANCE = 1e-6  # a matching is called optimal if none is better by more than this share of its energy
-PATIENCE = 10  # a node is split when this many sweeps …
-PROGRESS = 0.1  # … close less than this share of its gap
+PROGRESS = 0.1  # a node is split when as many sweeps as its patience lasts close less than this share of its gap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DDState(State):
     """The search tree's open ends and what is proved so far."""
 
-    root: Root
-    current: Node | None  # the node being swept
-    waiting: tuple[Node, ...] = ()
+    root: Root | TiedRoot
+    current: Node | TiedNode | None  # the node being swept
+    waiting: tuple[Node | TiedNode, ...] = ()
     lower: float = -np.inf  # no matching costs less
     floor: float = np.inf  # the least that is left in nodes closed without reaching the best matching
     nodes: int = 1
@@ -99,7 +99,7 @@ class DD:
         check(self)
 
     def init(self, problem: Problem) -> DDState:
-        root = Root(problem)
+        root = rooted(problem)
         state = DDState(iteration=0, x=np.zeros(problem.n), root=root, current=root.node())
         if self.start == "adgm":
             found = Run(problem, ADGM()).finish()
@@ -129,7 +129,7 @@ class DD:
         root, node, waiting, nodes = state.root, state.current, state.waiting, state.nodes
         floor, stuck = state.floor, False
         assert node is not None
-        work = state.work + float(len(node.names)) ** 2
+        work = state.work + node.work
         probing = len(node.gains) % self.probe_every == self.probe_every - 1
         seed = self.seed, state.iteration
         node, chosen = node.swept(self._limit(state), self.take, seed, probing)
@@ -175,19 +175,19 @@ class DD:
         return energy - tolerance(energy, state.root.scale) if np.isfinite(energy) else np.inf
 
     @staticmethod
-    def _next(problem: Problem, waiting: tuple[Node, ...]) -> int:
+    def _next(problem: Problem, waiting: tuple[Node | TiedNode, ...]) -> int:
         """The node with the lowest bound; the newest once the waiting ones fill the memory."""
-        held = {id(node.costs.pair): node.nbytes for node in waiting}
+        held = {id(node.costs): node.nbytes for node in waiting}
         if sum(held.values()) > problem.memory:
             return len(waiting) - 1
         return int(np.argmin([node.lower for node in waiting]))
 
 
-def stalled(node: Node, limit: float) -> bool:
+def stalled(node: Node | TiedNode, limit: float) -> bool:
     """Whether the last sweeps closed too little of the gap to go on like this."""
-    if len(node.gains) <= PATIENCE:
+    if len(node.gains) <= node.patience:
         return False
-    before, now = node.gains[-1 - PATIENCE], node.gains[-1]
+    before, now = node.gains[-1 - node.patience], node.gains[-1]
     return now - before <= PROGRESS * max(limit - before, 0.0)
 
 
