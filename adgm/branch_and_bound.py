@@ -225,6 +225,11 @@ class Node:
         return PATIENCE
 
     @property
+    def looks(self) -> int:
+        """Sweeps between two looks at the matching that the node suggests: a local search is cheap beside a sweep."""
+        return 1
+
+    @property
     def nbytes(self) -> int:
         return self.costs.pair.nbytes
 

@@ -12,6 +12,7 @@ from adgm._kernels import LongArray
 from adgm._kernels.fusion import minimise_binary
 from adgm.deadline import check_time
 from adgm.local_search import improve, joining_costs, mutual_costs, perturbed, polish
+from adgm.lower_bound import dual_start
 from adgm.options import check, option
 from adgm.penalty import AUTO
 from adgm.problem import ANY, Problem
@@ -124,8 +125,8 @@ class FusionState(State):
 class Fusion:
     """Fusion moves: a stream of proposals, each merged into the best matching so far.
 
-    It begins with a short run of ADGM. Proposals are greedy constructions in random order and perturbations of the
-    best, in turn, each after a local search. An iteration is a proposal.
+    It begins with a short run of ADGM, on large sparse problems with a dual ascent. Proposals are greedy constructions
+    in random order and perturbations of the best, in turn, each after a local search. An iteration is a proposal.
     """
 
     patience: int = option(30, "Proposals in vain", "It is over after so many in a row that improve nothing.", low=1)
@@ -137,10 +138,11 @@ class Fusion:
         check(self)
 
     def init(self, problem: Problem) -> FusionState:
-        if self.warmup:
+        start = dual_start(problem)
+        if start is None and self.warmup:
             options = {**AUTO, "round_every": 0, "polish": False}
             start = Run(problem, ADGM(max_iter=self.warmup, **options)).finish().assignment
-        else:
+        elif start is None:
             start = construct(problem, np.random.default_rng(self.seed))
         best = polish(problem, start)[0]
         energy = problem.energy(best)

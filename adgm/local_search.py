@@ -11,11 +11,13 @@ from adgm._kernels import FloatArray, LongArray
 from adgm._kernels.local_search import Descent, Neighbourhood, descend, gather, repeats
 from adgm._kernels.tabu import tabu_search
 from adgm._tables import PairwiseColumns, grow_fibers
+from adgm.branch_and_bound import PairCosts
 from adgm.deadline import check_time
 from adgm.potentials import Entries
 from adgm.problem import ANY, Problem, Sparse
 from adgm.projections import KIND
 from adgm.rounding import Assignment, hungarian
+from adgm.tied_rows import listed
 
 WHOLE = 1 << 26  # bytes of a matrix made from pairwise trees
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
@@ -93,10 +95,14 @@ def perturbed(problem: Problem, assignment: Assignment, seed: int | np.random.Ge
 
 def mutual_costs(problem: Problem, on: Assignment, some: LongArray) -> tuple[FloatArray, FloatArray] | None:
     """(what each of these variables costs alone and as pairs with what is on, what each two of them cost together) of
-    a pairwise problem whose costs are all stored; None for others."""
+    a pairwise problem whose costs are all stored or listed; None for others."""
     surroundings = _surroundings(problem)
     if not surroundings.pairwise_stored:
-        return None
+        if problem.order != 2 or not listed(problem):
+            return None
+        costs = _listed(problem)
+        alone = costs.single + costs.sparse @ on
+        return alone[some], costs.sparse[some][:, some].toarray()
     alone = surroundings.neighbourhood.linear + surroundings.pairs(on)
     return alone[some], surroundings.together(some)
 
@@ -358,3 +364,13 @@ def _surroundings(problem: Problem) -> Surroundings:
         if problem not in _KNOWN:
             _KNOWN[problem] = Surroundings(problem)
         return _KNOWN[problem]
+
+
+_LISTED: WeakKeyDictionary[Problem, PairCosts] = WeakKeyDictionary()
+
+
+def _listed(problem: Problem) -> PairCosts:
+    with _LOCK:
+        if problem not in _LISTED:
+            _LISTED[problem] = PairCosts(problem)
+        return _LISTED[problem]

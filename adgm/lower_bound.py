@@ -15,12 +15,13 @@ from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
 from adgm.run import Run
 from adgm.through_pairs import ThroughPairs
-from adgm.tied_rows import searchable
+from adgm.tied_rows import dense, searchable
 
-__all__ = ["Bound", "bound", "hopeless", "refusal", "search", "searchable"]
+__all__ = ["Bound", "bound", "dual_start", "hopeless", "refusal", "search", "searchable"]
 
 # Every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this.
 LOOK, HOPELESS = 4, 0.8
+START_EFFORT = 1e8  # pair costs to visit for a matching to begin with: about two seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,13 @@ def search(problem: Problem, method: DD | None = None) -> Any:
     """The method that looks for a bound: `method` for pairs, pairwise minorants for third order."""
     method = method or DD()
     return ThroughPairs(method) if problem.order == 3 else method
+
+
+def dual_start(problem: Problem) -> Assignment | None:
+    """A matching to begin with, for large sparse problems: the best that a dual ascent meets; None for others."""
+    if problem.order != 2 or refusal(problem) or dense(problem) or not searchable(problem):
+        return None
+    return Run(problem, DD(max_nodes=0, effort=START_EFFORT)).finish().assignment
 
 
 def hopeless(state: DDState) -> bool:

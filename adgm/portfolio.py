@@ -15,7 +15,7 @@ from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.deadline import carried
 from adgm.fusion import Fusion, FusionState, fuse
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.lower_bound import bound, hopeless
+from adgm.lower_bound import bound, dual_start, hopeless
 from adgm.options import check, option
 from adgm.penalty import AUTO, RULES
 from adgm.potentials import Potential, Sparse
@@ -205,7 +205,9 @@ class Portfolio:
 
     def init(self, problem: Problem) -> PortfolioState:
         first, *others = self._wave(problem, ())
-        first = with_matching(problem, first, polish(problem, guess(problem)[0])[0])  # for whoever is short of time
+        start = dual_start(problem)
+        start = guess(problem)[0] if start is None else start
+        first = with_matching(problem, first, polish(problem, start)[0])  # for whoever is short of time
         state = PortfolioState(iteration=0, x=first.run.x, energy=first.run.energy, members=(first, *others))
         return self._led(problem, state)
 

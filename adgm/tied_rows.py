@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -33,11 +33,12 @@ from adgm.deadline import check_time
 from adgm.problem import Formula, Problem, Sparse
 from adgm.rounding import Assignment
 
-
 MOST_DENSE = 1 << 27  # bytes: beyond this a sweep over all pairs of labels takes seconds
 # The steps that leave a point where no message helps: in units of what would close the gap if all went well, and what
 # becomes of them after so many sweeps that closed less than a share of it.
 STRIDE, SHORTER, STALE, GAIN = 2.0, 0.8, 20, 1e-4
+LOOKS = 4
+FRESH: dict[str, Any] = {"gains": (), "stride": STRIDE, "stale": 0}  # what a branch does not inherit
 PATIENCE = 100  # a node is split when this many sweeps hardly close its gap
 
 
@@ -51,8 +52,12 @@ class TiedCosts(NamedTuple):
 
 def rooted(problem: Problem) -> Root | TiedRoot:
     """The form in which a problem is searched: all pairs of labels where they are few, else those of tied rows."""
-    dense = bytes_needed(problem) <= min(problem.memory, MOST_DENSE) or not listed(problem)
-    return Root(problem) if dense else TiedRoot(problem)
+    return Root(problem) if dense(problem) else TiedRoot(problem)
+
+
+def dense(problem: Problem) -> bool:
+    """Whether all pairs of labels are searched."""
+    return bytes_needed(problem) <= min(problem.memory, MOST_DENSE) or not listed(problem)
 
 
 def searchable(problem: Problem) -> bool:
@@ -174,6 +179,11 @@ class TiedNode:
         return PATIENCE
 
     @property
+    def looks(self) -> int:
+        """Sweeps between two looks at the matching that the node suggests: a local search costs more than a sweep."""
+        return LOOKS
+
+    @property
     def nbytes(self) -> int:
         return self.costs.table.nbytes
 
@@ -249,7 +259,9 @@ class TiedNode:
         row = int(np.argmin(np.where(left > 1, each, np.inf)))
         mine = np.arange(labels.start[row], labels.start[row + 1])
         return [
-            replace(self, pending=int(p), lower=max(self.lower, self.base + single[p] - self.error), gains=(), stride=STRIDE)
+            replace(
+                self, pending=int(p), lower=max(self.lower, self.base + single[p] - self.error), gains=(), stride=STRIDE
+            )
             for p in mine[np.isfinite(single[mine])]
         ]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adgm._kernels.types import FloatArray, LongArray, compiled
+from adgm._kernels.types import LongArray, compiled
 
 
 class Ties(NamedTuple):

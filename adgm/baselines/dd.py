@@ -133,7 +133,7 @@ class DD:
         probing = len(node.gains) % self.probe_every == self.probe_every - 1
         seed = self.seed, state.iteration
         node, chosen = node.swept(self._limit(state), self.take, seed, probing)
-        if chosen is not None:
+        if chosen is not None and state.iteration % node.looks == 0:
             state = better(problem, state, improve(problem, root.matching(chosen))[0])
         limit = self._limit(state)
         if node.lower >= limit or node.rows <= 1:

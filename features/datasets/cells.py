@@ -7,8 +7,9 @@ earns a fixed reward; two matches of neighbours cost what the difference of thei
 
     |q_s − p_i|² / b² − r        and        min(|(q_s − p_i) − (q_t − p_j)|² / σ², cap)
 
-where b² and σ² are what these squares are in the mean for true matches, as an atlas knows. The planted matching is the truth. It is not the optimum by construction: where the
-noise is large, another matching may cost less.
+where b² and σ² are what these squares are in the mean for true matches, as an atlas knows. The planted matching is the
+truth. It is not the optimum by construction: two that only one side has may fit each other by chance, and usually a few
+do, so that another matching costs less.
 """
 
 from __future__ import annotations
