@@ -13,6 +13,7 @@ from adgm import _kernels as kernels
 from adgm._kernels import Assigned, Costs, FloatArray, Labels, LongArray
 from adgm._tables import PairwiseColumns
 from adgm.deadline import check_time
+from adgm.layout import Layout
 from adgm.potentials import CHUNK
 from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import Assignment
@@ -73,6 +74,20 @@ class PairCosts:
         for columns in self.columns:
             total += self.factor * columns.compute(some)
         return total
+
+    def listed(self, layout: Layout) -> tuple[FloatArray, tuple[LongArray, LongArray, FloatArray]]:
+        """What every variable costs, and p < q with what they cost together, of those that can be."""
+        if self.dense or self.columns:
+            parts = []
+            for some, values in self.chunks():
+                at, other = np.nonzero(values)
+                parts.append((some[at], other, values[at, other]))
+            p, q, costs = map(np.concatenate, zip(*parts, strict=True))
+        else:
+            stored = self.sparse.tocoo()
+            p, q, costs = stored.row.astype(np.int64), stored.col.astype(np.int64), stored.data
+        kept = (p < q) & (costs != 0.0) & (layout.row[p] != layout.row[q]) & (layout.col[p] != layout.col[q])
+        return self.single, (p[kept], q[kept], costs[kept])
 
     def chunks(self) -> Iterator[tuple[LongArray, FloatArray]]:
         """All rows, some at a time."""

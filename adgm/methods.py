@@ -10,6 +10,7 @@ from typing import Any
 
 from adgm.baselines import BCAGM, FAQ, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
 from adgm.baselines.dd import DD
+from adgm.baselines.libmgm import LibMGM, installed
 from adgm.fusion import Fusion
 from adgm.penalty import AUTO
 from adgm.portfolio import Portfolio
@@ -208,6 +209,16 @@ METHODS: dict[str, Entry] = {
         needs_unary=True,
     ),
 }
+
+if installed():  # a rival that the user may have; without it there is nothing to offer
+    METHODS["libmgm"] = Entry(
+        "Fusion moves (pylibmgm)",
+        LibMGM,
+        PAIRWISE,
+        "Hutschenreiter et al., ICCV 2021",
+        "The authors' own program, which this computer has: proposals, each merged with the best so far.",
+        one_to_one=True,
+    )
 
 
 def solve(

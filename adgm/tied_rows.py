@@ -223,7 +223,7 @@ class TiedNode:
         for p in np.flatnonzero(left & (base - error + single >= limit)):
             single[p] = np.inf
             strike(labels, ties, table, p)
-        grown = base - error > self.lower + GAIN * max(limit - self.lower, 0.0)
+        grown = not self.gains or base - error > self.lower + GAIN * max(limit - self.lower, 0.0)
         stale = 0 if grown else self.stale + 1
         node = replace(
             self,

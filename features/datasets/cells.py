@@ -80,7 +80,8 @@ def waves(points: Floats, rng: np.random.Generator) -> Floats:
     for _ in range(WAVES):
         direction, phase = rng.normal(0, np.pi / SIZE[0], 2), rng.uniform(0, 2 * np.pi)
         total += np.sin(points @ direction + phase)[:, None] * rng.normal(0, 1, 2)
-    return total / np.sqrt(WAVES)
+    scaled: Floats = total / np.sqrt(WAVES)
+    return scaled
 
 
 def sparse_problem(left: Floats, right: Floats, truth: Longs, candidates: int, neighbours: int) -> Problem:
@@ -116,7 +117,8 @@ def usual(shifts: Floats) -> float:
 def nearest_of(points: Floats, others: Floats, count: int) -> Longs:
     """(n, count): the nearest others of every point, the nearest first."""
     count = min(count, len(others))
-    return cKDTree(others).query(points, count)[1].reshape(len(points), count).astype(np.int64)
+    found: Longs = cKDTree(others).query(points, count)[1].reshape(len(points), count).astype(np.int64)
+    return found
 
 
 def sheet() -> Image:

@@ -1,0 +1,144 @@
+"""The bound of large sparse problems, over the rows that share costs: held against brute force on tiny ones."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from adgm import AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
+from adgm import tied_rows as tied
+from adgm.branch_and_bound import Root, bytes_needed
+from adgm.fusion import fuse
+from adgm.lower_bound import bound, dual_start, searchable
+from features.datasets import DATASETS
+from tests.oracles_bound import energy, matchings, optimum
+
+SIDES = list(product((AT_MOST_ONE, EXACTLY_ONE), repeat=2))
+
+
+@pytest.fixture(autouse=True)
+def all_are_large(monkeypatch):
+    monkeypatch.setattr(tied, "MOST_DENSE", 0)
+
+
+def sparse(seed, sides=(AT_MOST_ONE, AT_MOST_ONE)):
+    """Few costs of either sign; rows without ties, pairs that exclude each other and diagonal entries among them."""
+    rng = np.random.default_rng([seed, 7])
+    n1, n2 = (4, 4) if sides == (EXACTLY_ONE, EXACTLY_ONE) else (3, 4) if sides[0] == EXACTLY_ONE else (4, 3)
+    n = n1 * n2
+    index = rng.integers(n, size=(int(rng.integers(1, 4 * n)), 2))
+    potentials = [Sparse(index, rng.normal(size=len(index)))]
+    if seed % 2:
+        apart = index[index[:, 0] != index[:, 1]]
+        potentials.append(Sparse(apart, rng.normal(size=len(apart)), symmetric=True))
+    if seed % 3:
+        potentials.append(Dense(rng.normal(size=(n1, n2)) * (rng.random((n1, n2)) < 0.7)))
+    mask = None
+    if seed % 4 == 3:
+        mask = rng.random((n1, n2)) < 0.7
+        mask[np.arange(min(n1, n2)), np.arange(min(n1, n2))] = True
+    return Problem((n1, n2), potentials, *sides, candidates=mask)
+
+
+def cells(nodes=30, **params):
+    return DATASETS["cells"].load(images=False, nodes=nodes, left_outliers=3, outliers=3, candidates=6, **params).given
+
+
+@pytest.mark.parametrize("sides", SIDES)
+@pytest.mark.parametrize("seed", range(30))
+def test_the_bound_holds_and_splitting_meets_the_optimum(seed, sides):
+    problem = sparse(seed, sides)
+    best = optimum(problem)
+    assert isinstance(tied.rooted(problem), tied.TiedRoot)
+    alone = bound(problem, sweeps=15, nodes=0)
+    assert alone.lower <= best + 1e-9 and alone.best_energy >= best - 1e-9
+    found = bound(problem, sweeps=4000)
+    assert found.lower <= best + 1e-9 and found.solved
+    assert found.best_energy == pytest.approx(best, abs=1e-6 * max(1.0, abs(best)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sweeps_leave_what_a_matching_costs_and_no_negative_term(seed):
+    problem = sparse(seed, SIDES[seed % 4])
+    root = tied.TiedRoot(problem)
+    node, labels, ties = root.node(), root.labels, root.ties
+    number = problem.layout.grid()
+    limit = optimum(problem) + 1.0
+    for sweep in range(8):
+        node, chosen = node.swept(limit, 0.7, (seed, sweep), False)
+        assert chosen is not None and node.lower <= limit
+        single, held, table = node.costs
+        assert single.min() >= 0 and table.min(initial=0.0) >= -1e-9
+        for pairs in matchings(problem):
+            label = {int(labels.row[p]): p for p in range(len(labels.row)) if root.variable[p] == -1}
+            for i, s in pairs:
+                p = int(np.flatnonzero(root.variable == number[i, s])[0])
+                label[int(labels.row[p])] = p
+            on = [label[row] for row in sorted(label)]
+            total = node.base - node.prices + single[on].sum() + held[on].sum()
+            for t, (i, j) in enumerate(zip(ties.left, ties.right, strict=True)):
+                width = labels.start[j + 1] - labels.start[j]
+                total += table[ties.start[t] + (on[i] - labels.start[i]) * width + on[j] - labels.start[j]]
+            paid = energy(problem, pairs)
+            assert total == pytest.approx(paid, abs=1e-7) or (np.isinf(total) and paid >= limit - 1e-7)
+
+
+def test_the_bound_grows_the_energy_falls_and_a_planted_problem_is_nearly_closed():
+    seen = []
+    found = bound(cells(), nodes=0, sweeps=120, watch=lambda state: seen.append((state.lower, state.best_energy)))
+    lower, best = np.array(seen).T
+    assert (np.diff(lower) >= 0).all() and (np.diff(best) <= 0).all()
+    assert found.gap < 0.02 and found.lower <= found.best_energy
+
+
+def test_equal_seeds_give_equal_runs():
+    one, other = (bound(cells(), sweeps=30) for _ in range(2))
+    assert (one.lower, one.best_energy, one.nodes) == (other.lower, other.best_energy, other.nodes)
+
+
+def test_size_decides_the_form(monkeypatch):
+    large = cells()
+    monkeypatch.setattr(tied, "MOST_DENSE", bytes_needed(large))
+    assert isinstance(tied.rooted(large), Root)
+    monkeypatch.setattr(tied, "MOST_DENSE", bytes_needed(large) - 1)
+    assert isinstance(tied.rooted(large), tied.TiedRoot)
+    apart = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
+    formula = Formula(apart, apart, lambda a, b: (a - b)[..., 0] ** 2)
+    assert isinstance(tied.rooted(Problem((5, 5), [formula])), Root)  # which costs all pairs
+
+
+def test_memory_is_counted_before_it_is_taken():
+    problem = cells()
+    root = tied.TiedRoot(problem)
+    assert tied.tied_bytes(problem) >= root.table.nbytes
+    less = Problem(problem.shape, problem.potentials, candidates=problem.candidates, memory=root.table.nbytes // 2)
+    assert searchable(problem) and not searchable(less)
+    assert bound(less).sweeps == 1  # Gilmore and Lawler's bound needs none
+    more = Problem(problem.shape, problem.potentials, candidates=problem.candidates, memory=bytes_needed(problem) - 1)
+    assert searchable(more) and bound(more, sweeps=20, nodes=0).lower > bound(less).lower
+
+
+def test_methods_begin_with_what_the_ascent_meets(monkeypatch):
+    problem = cells(seed=2)
+    start = dual_start(problem)
+    reached = problem.energy(start)
+    for key in ("adgm+", "fusion"):
+        assert METHODS[key].make().init(problem).best_energy <= reached + 1e-9
+    monkeypatch.setattr(tied, "MOST_DENSE", 1 << 27)
+    assert dual_start(problem) is None
+    assert dual_start(sparse(3, SIDES[3])) is None
+
+
+def test_matchings_of_listed_costs_are_merged_as_those_of_stored_ones(monkeypatch):
+    problem = cells(seed=1)
+    rng = np.random.default_rng(0)
+    draws = [solve(problem, METHODS["adgm"].make(max_iter=int(n))).assignment for n in (2, 400)]
+    draws.append(draws[0] & (rng.random(problem.n) < 0.9))
+    merged = [fuse(problem, a, b) for a in draws for b in draws]
+    monkeypatch.setattr("adgm.local_search.WHOLE", 0)
+    again = cells(seed=1)
+    for (matching, change), (other, same) in zip(
+        merged, (fuse(again, a, b) for a in draws for b in draws), strict=True
+    ):
+        assert change == pytest.approx(same, abs=1e-9)
+        assert problem.energy(matching) == pytest.approx(problem.energy(other), abs=1e-9)
