@@ -13,11 +13,11 @@ from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
 from adgm.branch_and_bound import quick_bound
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
-from adgm.run import Run
+from adgm.run import Run, guess
 from adgm.through_pairs import ThroughPairs
 from adgm.tied_rows import dense, searchable
 
-__all__ = ["Bound", "bound", "dual_start", "hopeless", "refusal", "search", "searchable"]
+__all__ = ["Bound", "bound", "dual_start", "first_matching", "hopeless", "refusal", "search", "searchable"]
 
 # Every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this.
 LOOK, HOPELESS = 4, 0.8
@@ -109,6 +109,12 @@ def dual_start(problem: Problem) -> Assignment | None:
     if problem.order != 2 or refusal(problem) or dense(problem) or not searchable(problem):
         return None
     return Run(problem, DD(max_nodes=0, effort=START_EFFORT)).finish().assignment
+
+
+def first_matching(problem: Problem) -> Assignment:
+    """That, or a guess from the unary costs."""
+    found = dual_start(problem)
+    return guess(problem)[0] if found is None else found
 
 
 def hopeless(state: DDState) -> bool:

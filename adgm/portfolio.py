@@ -15,13 +15,12 @@ from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.deadline import carried
 from adgm.fusion import Fusion, FusionState, fuse
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.lower_bound import bound, dual_start, hopeless
+from adgm.lower_bound import bound, first_matching, hopeless
 from adgm.options import check, option
 from adgm.penalty import AUTO, RULES
 from adgm.potentials import Potential, Sparse
 from adgm.problem import Problem
 from adgm.rounding import Assignment, best_rounding
-from adgm.run import guess
 from adgm.solver import ADGM, ADGMState
 from adgm.state import State
 
@@ -205,9 +204,7 @@ class Portfolio:
 
     def init(self, problem: Problem) -> PortfolioState:
         first, *others = self._wave(problem, ())
-        start = dual_start(problem)
-        start = guess(problem)[0] if start is None else start
-        first = with_matching(problem, first, polish(problem, start)[0])  # for whoever is short of time
+        first = with_matching(problem, first, polish(problem, first_matching(problem))[0])  # if time is short
         state = PortfolioState(iteration=0, x=first.run.x, energy=first.run.energy, members=(first, *others))
         return self._led(problem, state)
 

@@ -110,6 +110,11 @@ class TiedRoot:
         rows = len(labels.start) - 1
         joined, tie = np.unique(labels.row[p] * rows + labels.row[q], return_inverse=True)
         ties, sizes = join(labels, *np.divmod(joined, rows))
+        if (needed := COPIES * 8 * int(sizes.sum())) > problem.memory:
+            raise ValueError(
+                f"The search holds the costs of {int(sizes.sum())} pairs of labels, {needed / 2**30:.1f} GiB, and the "
+                f"problem's memory is limited to {problem.memory / 2**30:.1f} GiB; use fewer candidates or allow more."
+            )
         check_time()
         table = np.zeros(int(sizes.sum()))
         width = np.diff(labels.start)[labels.row[q]]

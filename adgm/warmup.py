@@ -11,6 +11,7 @@ import numpy as np
 from adgm._kernels.cache import CACHED
 from adgm.methods import METHODS, solve
 from adgm.problem import Dense, Problem, Sparse
+from adgm.tied_rows import TiedRoot
 
 KEPT = CACHED  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
@@ -44,6 +45,12 @@ def fusion() -> None:
     solve(Problem((2, 3), [Dense(np.eye(6))]), METHODS["fusion"].make(max_iter=2))
 
 
+def ties() -> None:
+    node = TiedRoot(Problem((2, 3), [Dense(np.eye(6)[0]), Sparse(PAIRS, -np.ones(3), symmetric=True)])).node()
+    for sweep in range(3):  # what large sparse problems begin with, and are bounded by
+        node, _ = node.swept(-1.0, 0.7, (0, sweep), False)
+
+
 STAGES: dict[str, Callable[[], None]] = {
     "plain": plain,
     "pairwise": pairwise,
@@ -51,6 +58,7 @@ STAGES: dict[str, Callable[[], None]] = {
     "third order": third_order,
     "portfolio": portfolio,
     "fusion": fusion,
+    "ties": ties,
 }
 
 if __name__ == "__main__":

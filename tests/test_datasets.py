@@ -29,8 +29,8 @@ def same(one, other):
 
 def test_the_registry_describes_itself():
     real = ["house", "hotel", "cars", "motorbikes", "oxford", "willow", "gmbench"]
-    assert list(DATASETS) == ["turntable", "warp", "portrait", "random", *real]
-    assert BUILT_IN == ["turntable", "warp", "portrait", "random"]
+    assert list(DATASETS) == ["turntable", "warp", "portrait", "random", "cells", *real]
+    assert BUILT_IN == ["turntable", "warp", "portrait", "random", "cells"]
     for key, dataset in DATASETS.items():
         assert dataset.key == key and dataset.description.endswith(".") and len(dataset.description) < 120
         names = [parameter.name for parameter in dataset.parameters]

@@ -1,4 +1,4 @@
-"""The optional rival pylibmgm: what it owes like any other method, and how it is run; a stand-in where it is missing."""
+"""The optional rival pylibmgm: what it owes like any other method, how it is run; a stand-in where it is missing."""
 
 import json
 import subprocess

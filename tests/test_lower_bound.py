@@ -348,7 +348,7 @@ def test_it_refuses_what_it_cannot_bound():
         with pytest.raises(ValueError, match=why):
             bound(problem)
     with pytest.raises(ValueError, match="memory"):
-        DD().init(Problem((9, 9), [Dense(np.ones((9, 9)))], memory=1000))
+        DD().init(Problem((9, 9), [Dense(np.ones((81, 81)))], memory=1000))
 
 
 def test_it_refuses_what_is_no_matching():

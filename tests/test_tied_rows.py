@@ -113,6 +113,8 @@ def test_memory_is_counted_before_it_is_taken():
     assert tied.tied_bytes(problem) >= root.table.nbytes
     less = Problem(problem.shape, problem.potentials, candidates=problem.candidates, memory=root.table.nbytes // 2)
     assert searchable(problem) and not searchable(less)
+    with pytest.raises(ValueError, match="memory"):
+        tied.TiedRoot(less)
     assert bound(less).sweeps == 1  # Gilmore and Lawler's bound needs none
     more = Problem(problem.shape, problem.potentials, candidates=problem.candidates, memory=bytes_needed(problem) - 1)
     assert searchable(more) and bound(more, sweeps=20, nodes=0).lower > bound(less).lower
