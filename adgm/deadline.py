@@ -5,11 +5,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 T = TypeVar("T")
 
 
 class TimeUp(Exception):
-    """The deadline has passed; what was computed so far is still consistent."""
+    """The deadline has passed; what was computed so far is still consistent. `found`: a matching to hand over, if
+    whoever was interrupted has one that would be lost."""
+
+    def __init__(self, found: NDArray[np.bool_] | None = None) -> None:
+        super().__init__()
+        self.found = found
 
 
 _over: ContextVar[Callable[[], bool] | None] = ContextVar("over", default=None)

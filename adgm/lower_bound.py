@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from adgm import branch_and_bound
 from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
 from adgm.branch_and_bound import quick_bound
+from adgm.deadline import TimeUp
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
 from adgm.run import Run, guess
@@ -108,7 +109,11 @@ def dual_start(problem: Problem) -> Assignment | None:
     """A matching to begin with, for large sparse problems: the best that a dual ascent meets; None for others."""
     if problem.order != 2 or refusal(problem) or dense(problem) or not searchable(problem):
         return None
-    return Run(problem, DD(max_nodes=0, effort=START_EFFORT)).finish().assignment
+    run = Run(problem, DD(max_nodes=0, effort=START_EFFORT))
+    try:
+        return run.finish().assignment
+    except TimeUp:
+        raise TimeUp(run.best()[0] if run.state is not None else None) from None
 
 
 def first_matching(problem: Problem) -> Assignment:

@@ -107,6 +107,7 @@ class Run(Generic[S]):
         self._slice, self._each = 1.0, inf  # iterations between two looks at the clock; seconds of one
         self._began: float | None = None
         self._rounded: tuple[State, Assignment, float] | None = None
+        self._handed: Assignment | None = None  # what an interrupted start had found
 
     @property
     def iteration(self) -> int:
@@ -167,9 +168,10 @@ class Run(Generic[S]):
             else:
                 with deadline(lambda: self.out_of_time):
                     state = work()
-        except TimeUp:
+        except TimeUp as interrupted:
             if not self.out_of_time:  # somebody else's deadline
                 raise
+            self._handed = interrupted.found
         spent = self.clock() - self._began
         self._began = None
         if state is not None and state is not self.state:
@@ -186,7 +188,7 @@ class Run(Generic[S]):
     def rounded(self) -> tuple[Assignment, float]:
         """The present relaxed assignment rounded, and the energy of that; a guess from unary costs before the start."""
         if self.state is None:
-            return guess(self.problem)
+            return guess(self.problem) if self._handed is None else (self._handed, self.problem.paid(self._handed))
         if self._rounded is None or self._rounded[0] is not self.state:
             began = self.clock()
             self._rounded = self.state, *best_rounding(self.problem, self.state.x)

@@ -3,7 +3,7 @@
 import pytest
 
 from adgm import METHODS
-from experiments.bench import BENCHES, cold
+from experiments.bench import BENCHES, cold, sparse
 
 
 @pytest.mark.parametrize("key", METHODS)
@@ -16,3 +16,11 @@ def test_a_method_is_read_cold_and_warm():
     assert first["benchmark"] == "Linear assignment: cold" and then["benchmark"] == "Linear assignment: warm"
     assert first["unit"] == then["unit"] == "ms" and "load" in first["note"]
     assert "cold" in BENCHES
+
+
+def test_large_sparse_problems_are_judged_by_their_bound(monkeypatch):
+    monkeypatch.setattr(sparse, "SIZES", {"nodes": 12, "left_outliers": 1, "outliers": 2})
+    rows = sparse.compared(4, 0)
+    assert [row["benchmark"].split(": ")[0] for row in rows] == ["13 × 14 × 4, seed 0"] * len(rows)
+    assert all(row["value"] >= 0 for row in rows) and rows[-2]["unit"] == "%"
+    assert "sparse" in BENCHES

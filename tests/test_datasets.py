@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from features.datasets import DATASETS, oxford, photos, random_points, sequences, turntable, warp, willow
+from features.datasets import DATASETS, cells, oxford, photos, random_points, sequences, turntable, warp, willow
 from features.pairs import mapped
 
 BUILT_IN = [key for key, dataset in DATASETS.items() if dataset.builtin]
@@ -105,6 +105,29 @@ def test_willow_has_ten_landmarks_everywhere_and_its_faults_are_known(data_dir):
     assert (exchanged[6] - exchanged[5])[1] > 0 and (plain[6] - plain[5])[1] > 0  # the seventh below the sixth
     with pytest.raises(ValueError, match="there are 40 of the class Car"):
         DATASETS["willow"].load(kind="Car", left=41)
+
+
+# Cells ---------------------------------------------------------------------------------------------------------------
+
+
+def test_cells_are_generated_sparse_and_planted():
+    pair = DATASETS["cells"].load(images=False, nodes=40, left_outliers=4, outliers=6, candidates=7, neighbours=3)
+    problem, (left, right) = pair.given, (pair.left.points.xy, pair.right.points.xy)
+    assert "generated" in DATASETS["cells"].label and "Generated" in pair.name
+    assert problem.shape == (44, 46) and (problem.candidates.sum(axis=1) == 7).all()
+    inside = np.flatnonzero(pair.has_partner)
+    assert len(inside) == 40 and problem.candidates[inside, pair.truth[inside]].all()
+    shift = right[pair.truth[inside]] - left[inside]
+    apart = np.linalg.norm(left[:, None] - left, axis=2)
+    near = np.argsort(apart, axis=1)[:, 1:4]
+    ties = {tuple(sorted((i, int(j)))) for i in range(44) for j in near[i]}
+    both = [(a, b) for a in range(40) for b in range(a) if tuple(sorted((inside[a], inside[b]))) in ties]
+    square = np.array([((shift[a] - shift[b]) ** 2).sum() for a, b in both])
+    paid = (shift**2).sum(axis=1) / (shift**2).sum(axis=1).mean() - cells.REWARD
+    matched = np.zeros(problem.shape)
+    matched[inside, pair.truth[inside]] = 1
+    assert problem.energy(matched) == pytest.approx(paid.sum() + np.minimum(square / square.mean(), cells.CAP).sum())
+    assert len(problem.potentials[1].costs) <= 49 * len(ties)
 
 
 # Turntable -----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from adgm import tied_rows as tied
 from adgm.branch_and_bound import Root, bytes_needed
 from adgm.fusion import fuse
 from adgm.lower_bound import bound, dual_start, searchable
+from adgm.run import Run
 from features.datasets import DATASETS
 from tests.oracles_bound import energy, matchings, optimum
 
@@ -144,3 +145,20 @@ def test_matchings_of_listed_costs_are_merged_as_those_of_stored_ones(monkeypatc
     ):
         assert change == pytest.approx(same, abs=1e-9)
         assert problem.energy(matching) == pytest.approx(problem.energy(other), abs=1e-9)
+
+
+@pytest.mark.parametrize("key", ["adgm+", "fusion"])
+def test_what_an_interrupted_ascent_has_met_is_not_lost(key):
+    """Every look at the clock takes a hundredth of a second."""
+    problem, now = cells(seed=2), 0.0
+    begun = METHODS["dd"].make().init(problem).best_energy
+
+    def clock():
+        nonlocal now
+        now += 0.01
+        return now
+
+    run = Run(problem, METHODS[key].make(), time_limit=0.5, clock=clock)
+    result = run.finish()
+    assert run.state is None and result.status == "time limit"
+    assert result.energy <= begun and result.energy == pytest.approx(problem.energy(result.assignment))

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from experiments.bench import baselines, cold, explain, solver
+from experiments.bench import baselines, cold, explain, solver, sparse
 from experiments.bench.solver import Reading
 
 
@@ -32,6 +32,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "delaunay": solver.delaunay_candidates,
     "edges": lambda: solver.in_process("on_edges", 150),
     "formula": lambda: solver.in_process("large_formula", 200),
+    "sparse": sparse.readings,
     "photos": lambda: solver.in_process("readings", module="photos"),
     "margins": explain.all_margins,
     "start": solver.start_up,
