@@ -5,24 +5,28 @@ from the other independently without breaking a constraint, so that merging is a
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from adgm._kernels import LongArray
 from adgm._kernels.fusion import minimise_binary
-from adgm.deadline import check_time
+from adgm.baselines.dd import DD, begin_with
+from adgm.branch_and_bound import refusal
+from adgm.deadline import TimeUp, check_time
 from adgm.local_search import improve, joining_costs, mutual_costs, perturbed, polish
-from adgm.lower_bound import dual_start
 from adgm.options import check, option
 from adgm.penalty import AUTO
 from adgm.problem import ANY, Problem
 from adgm.rounding import Assignment, hungarian
-from adgm.run import Run
+from adgm.run import Run, guess
 from adgm.solver import ADGM
 from adgm.state import State
+from adgm.tied_rows import LOOKS, dense, searchable
 
 ENUMERATED = 12  # binary variables of which all values are tried …
 TRIED = 6  # … and where each trial is a whole energy
+START_EFFORT = 5e7  # pair costs to visit for a matching to begin with: some seconds
 
 
 def fuse(problem: Problem, one: Assignment, other: Assignment) -> tuple[Assignment, float]:
@@ -112,6 +116,33 @@ def construct(problem: Problem, rng: np.random.Generator) -> Assignment:
             if problem.cols != ANY:
                 free &= col != col[v]
     return hungarian(problem, on + 0.01 * rng.random(problem.n))  # which completes it where a demand is unmet
+
+
+def dual_start(problem: Problem) -> Assignment | None:
+    """A matching to begin with, for large sparse problems: what the sweeps of a dual ascent suggest, merged.
+
+    None for other problems. Whatever it has when the time is up is handed over.
+    """
+    if problem.order != 2 or refusal(problem) or dense(problem) or not searchable(problem):
+        return None
+    run = Run(problem, DD(max_nodes=0, effort=START_EFFORT))
+    try:
+        run.advance()
+        while run.status is None:
+            state = run.advance(LOOKS)
+            if state is not None and state.best is not None and state.suggested is not None:
+                merged, _ = fuse(problem, state.best, state.suggested)
+                if (energy := problem.energy(merged)) < state.best_energy:
+                    run.change(partial(begin_with, assignment=merged, energy=energy))
+        return run.best()[0]
+    except TimeUp:
+        raise TimeUp(run.best()[0] if run.state is not None else None) from None
+
+
+def first_matching(problem: Problem) -> Assignment:
+    """That, or a guess from the unary costs."""
+    found = dual_start(problem)
+    return guess(problem)[0] if found is None else found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

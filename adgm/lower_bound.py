@@ -11,18 +11,16 @@ from numpy.typing import ArrayLike
 from adgm import branch_and_bound
 from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
 from adgm.branch_and_bound import quick_bound
-from adgm.deadline import TimeUp
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
-from adgm.run import Run, guess
+from adgm.run import Run
 from adgm.through_pairs import ThroughPairs
-from adgm.tied_rows import dense, searchable
+from adgm.tied_rows import searchable
 
-__all__ = ["Bound", "bound", "dual_start", "first_matching", "hopeless", "refusal", "search", "searchable"]
+__all__ = ["Bound", "bound", "hopeless", "refusal", "search", "searchable"]
 
 # Every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this.
 LOOK, HOPELESS = 4, 0.8
-START_EFFORT = 1e8  # pair costs to visit for a matching to begin with: about two seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,23 +101,6 @@ def search(problem: Problem, method: DD | None = None) -> Any:
     """The method that looks for a bound: `method` for pairs, pairwise minorants for third order."""
     method = method or DD()
     return ThroughPairs(method) if problem.order == 3 else method
-
-
-def dual_start(problem: Problem) -> Assignment | None:
-    """A matching to begin with, for large sparse problems: the best that a dual ascent meets; None for others."""
-    if problem.order != 2 or refusal(problem) or dense(problem) or not searchable(problem):
-        return None
-    run = Run(problem, DD(max_nodes=0, effort=START_EFFORT))
-    try:
-        return run.finish().assignment
-    except TimeUp:
-        raise TimeUp(run.best()[0] if run.state is not None else None) from None
-
-
-def first_matching(problem: Problem) -> Assignment:
-    """That, or a guess from the unary costs."""
-    found = dual_start(problem)
-    return guess(problem)[0] if found is None else found
 
 
 def hopeless(state: DDState) -> bool:

@@ -13,9 +13,9 @@ import numpy as np
 from adgm._kernels import FloatArray
 from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.deadline import carried
-from adgm.fusion import Fusion, FusionState, fuse
+from adgm.fusion import Fusion, FusionState, first_matching, fuse
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.lower_bound import bound, first_matching, hopeless
+from adgm.lower_bound import bound, hopeless
 from adgm.options import check, option
 from adgm.penalty import AUTO, RULES
 from adgm.potentials import Potential, Sparse

@@ -38,6 +38,7 @@ class DDState(State):
     floor: float = np.inf  # the least that is left in nodes closed without reaching the best matching
     nodes: int = 1
     work: float = 0.0  # pair costs visited
+    suggested: Assignment | None = None  # the last matching that a sweep led to
     proved: bool = False
     stuck: bool = False  # a gap remains, and splitting is not allowed any further
 
@@ -134,7 +135,8 @@ class DD:
         seed = self.seed, state.iteration
         node, chosen = node.swept(self._limit(state), self.take, seed, probing)
         if chosen is not None and state.iteration % node.looks == 0:
-            state = better(problem, state, improve(problem, root.matching(chosen))[0])
+            suggested = improve(problem, root.matching(chosen))[0]
+            state = replace(better(problem, state, suggested), suggested=suggested)
         limit = self._limit(state)
         if node.lower >= limit or node.rows <= 1:
             floor = min(floor, node.lower)
