@@ -5,6 +5,7 @@ share; a dual ascent moves these costs about (P. Hahn and T. Grant, Lower bounds
 based upon a dual formulation, Operations Research 46, 1998). It stands in for the rival DD of the paper (Torresani,
 Kolmogorov and Rother, PAMI 2013), which has other subproblems and the same aim. Candidates and pairs of candidates
 whose reduced cost exceeds the gap are ruled out on the way, and a gap that remains is searched by branch and bound.
+Large sparse problems are decomposed over the pairs of rows that share costs instead (`adgm.tied_rows`).
 """
 
 from dataclasses import dataclass, replace
