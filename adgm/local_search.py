@@ -108,9 +108,13 @@ def mutual_costs(problem: Problem, on: Assignment, some: LongArray) -> tuple[Flo
 
 
 def joining_costs(problem: Problem, on: Assignment, some: LongArray) -> FloatArray:
-    """What each of these variables costs alone and, where pairwise costs are all stored, beside what is on."""
+    """What each of these variables costs alone and, where pairwise costs are stored or listed, beside what is on."""
     surroundings = _surroundings(problem)
     costs: FloatArray = surroundings.neighbourhood.linear[some]
+    if not surroundings.pairwise_stored and problem.order == 2 and listed(problem):
+        stored = _listed(problem)
+        beside: FloatArray = stored.single[some] + stored.sparse[some] @ on
+        return beside
     if surroundings.pairwise_stored:
         for columns in surroundings.columns:
             costs = costs + columns.table.data[columns.table.slot[on]][:, some].sum(axis=0)

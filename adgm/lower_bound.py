@@ -69,10 +69,10 @@ def bound(
     faster. Without it the best matching met on the way is the one asked about. At most `sweeps` rounds of dual
     ascent in `nodes` nodes of branch and bound (0: never split), `effort` as in `DD`, `time_limit` seconds; `watch`
     as in `solve`. For third order, pairwise problems that cost less are bounded one after the other; `sweeps`,
-    `nodes` and `effort` hold for each. Large problems whose pairwise costs are listed (`Sparse`, or formulas on edges) are
-    searched over the pairs of rows that share costs (`adgm.tied_rows`); others that are too large for the problem's
-    memory get a weaker bound, in one go.
-    Those without a bound raise a ValueError with the sentence that `refusal(problem)` gives.
+    `nodes` and `effort` hold for each. Large problems whose pairwise costs are listed (`Sparse`, formulas on edges)
+    are searched over the pairs of rows that share costs (`adgm.tied_rows`); others that are too large for the
+    problem's memory get a weaker bound, in one go. Those without a bound raise a ValueError with the sentence that
+    `refusal(problem)` gives.
     """
     if sentence := refusal(problem):
         raise ValueError(sentence)
