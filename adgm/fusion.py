@@ -12,7 +12,7 @@ import numpy as np
 from adgm._kernels import LongArray
 from adgm._kernels.fusion import minimise_binary
 from adgm.baselines.dd import DD, begin_with
-from adgm.branch_and_bound import refusal
+from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.deadline import TimeUp, check_time
 from adgm.local_search import improve, joining_costs, mutual_costs, perturbed, polish
 from adgm.options import check, option
@@ -26,6 +26,7 @@ from adgm.tied_rows import LOOKS, dense, searchable
 
 ENUMERATED = 12  # binary variables of which all values are tried …
 TRIED = 6  # … and where each trial is a whole energy
+LARGE = 1 << 27  # bytes of a search over all pairs: problems that take more begin with a dual ascent
 START_EFFORT = 5e7  # pair costs to visit for a matching to begin with: some seconds
 
 
@@ -123,7 +124,8 @@ def dual_start(problem: Problem) -> Assignment | None:
 
     None for other problems. Whatever it has when the time is up is handed over.
     """
-    if problem.order != 2 or refusal(problem) or dense(problem) or not searchable(problem):
+    large = bytes_needed(problem) > LARGE and not dense(problem)
+    if problem.order != 2 or refusal(problem) or not large or not searchable(problem):
         return None
     run = Run(problem, DD(max_nodes=0, effort=START_EFFORT))
     try:

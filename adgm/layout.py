@@ -48,6 +48,8 @@ class Layout:
             return grid
         if not self.n:
             return np.full_like(grid, -1)
+        if grid.size > self.shape[0] * self.shape[1] / 4:  # a look at the whole grid beats many searches
+            return self.grid().reshape(-1)[grid]
         at = np.minimum(np.searchsorted(self.variables, grid), self.n - 1)
         found: LongArray = np.where(self.variables[at] == grid, at, -1)
         return found

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adgm import ANY, EXACTLY_ONE, Dense, Formula, Problem, Sparse, _tables, solve
+from adgm.layout import Layout
 from oracles import brute_force, contraction, energy, tensors
 from problems import distances, mixed, random_sparse, squared_difference
 
@@ -323,3 +324,11 @@ def test_bad_input_is_named(build, kind, message):
 
 def test_more_rows_than_columns_are_fine_if_columns_may_take_several():
     assert Problem((3, 2), [Dense(np.zeros((3, 2)))], rows=EXACTLY_ONE, cols=ANY).n == 6
+
+
+def test_variables_have_the_same_numbers_one_by_one_and_all_at_once():
+    mask = np.random.default_rng(0).random((6, 7)) < 0.4
+    layout, every = Layout.of(mask.shape, mask), np.arange(mask.size)
+    expected = np.where(mask.reshape(-1), np.cumsum(mask) - 1, -1)
+    np.testing.assert_array_equal(layout.numbers(every), expected)  # a look at the grid
+    np.testing.assert_array_equal([layout.numbers(every[k : k + 1])[0] for k in every], expected)  # searches

@@ -20,6 +20,7 @@ SIDES = list(product((AT_MOST_ONE, EXACTLY_ONE), repeat=2))
 @pytest.fixture(autouse=True)
 def all_are_large(monkeypatch):
     monkeypatch.setattr(tied, "MOST_DENSE", 0)
+    monkeypatch.setattr("adgm.fusion.LARGE", 0)
 
 
 def sparse(seed, sides=(AT_MOST_ONE, AT_MOST_ONE)):
@@ -127,7 +128,7 @@ def test_methods_begin_with_what_the_ascent_meets(monkeypatch):
     reached = problem.energy(start)
     for key in ("adgm+", "fusion"):
         assert METHODS[key].make().init(problem).best_energy <= reached + 1e-9
-    monkeypatch.setattr(tied, "MOST_DENSE", 1 << 27)
+    monkeypatch.setattr("adgm.fusion.LARGE", bytes_needed(problem))
     assert dual_start(problem) is None
     assert dual_start(sparse(3, SIDES[3])) is None
 
