@@ -108,15 +108,20 @@ def label(problem: Problem) -> tuple[Labels, LongArray]:
         raise ValueError(why)
     layout, shape = problem.layout, problem.shape
     optional = problem.rows == problem.cols == AT_MOST_ONE
-    by_column = problem.rows != EXACTLY_ONE and (problem.cols == EXACTLY_ONE or shape[1] < shape[0])
-    row, col = (layout.col, layout.row) if by_column else (layout.row, layout.col)
-    rows, width = shape[::-1] if by_column else shape
+    row, col = (layout.col, layout.row) if by_column(problem) else (layout.row, layout.col)
+    rows, width = shape[::-1] if by_column(problem) else shape
     nobody = rows if optional else 0
     row = np.concatenate([row, np.arange(nobody)])
     col = np.concatenate([col, np.full(nobody, width)])
     variable = np.concatenate([np.arange(problem.n), np.full(nobody, -1)])
     order = np.lexsort((col, row))
     return Labels(offsets(row[order], rows), row[order], col[order], width), variable[order]
+
+
+def by_column(problem: Problem) -> bool:
+    """Whether the columns of the assignment are the rows of labels."""
+    fewer = problem.shape[1] < problem.shape[0]
+    return problem.rows != EXACTLY_ONE and (problem.cols == EXACTLY_ONE or fewer)
 
 
 def bytes_needed(problem: Problem) -> int:

@@ -23,6 +23,7 @@ from adgm.branch_and_bound import (
     ROUNDING,
     PairCosts,
     Root,
+    by_column,
     bytes_needed,
     label,
     matching_of,
@@ -74,14 +75,14 @@ def listed(problem: Problem) -> bool:
 def tied_bytes(problem: Problem) -> int:
     """What the search over tied rows holds in memory; looked up once, since pages ask again and again."""
     if problem not in _KNOWN:
-        row = problem.layout.row if problem.shape[0] <= problem.shape[1] else problem.layout.col
-        tied = np.empty(0, np.int64)
+        row = problem.layout.col if by_column(problem) else problem.layout.row
+        rows, tied = int(row.max()) + 1, np.empty(0, np.int64)
         for p in problem.potentials:
             if p.order(problem.shape) == 2:
                 ends = np.sort(row[p.entries(problem.layout).indices], axis=1)
-                tied = np.union1d(tied, ends[:, 0] * min(problem.shape) + ends[:, 1])
-        count = np.bincount(row, minlength=min(problem.shape)) + 1
-        left, right = np.divmod(tied, min(problem.shape))
+                tied = np.union1d(tied, ends[:, 0] * rows + ends[:, 1])
+        count = np.bincount(row, minlength=rows) + 1
+        left, right = np.divmod(tied, rows)
         _KNOWN[problem] = COPIES * 8 * int((count[left] * count[right]).sum())
     return _KNOWN[problem]
 
