@@ -19,7 +19,7 @@ from adgm.options import check, option
 from adgm.penalty import AUTO
 from adgm.problem import ANY, Problem
 from adgm.rounding import Assignment, hungarian
-from adgm.run import Run, guess
+from adgm.run import Run, unary_matching
 from adgm.solver import ADGM
 from adgm.state import State
 from adgm.tied_rows import LOOKS, dense, searchable
@@ -144,7 +144,7 @@ def dual_start(problem: Problem) -> Assignment | None:
 def first_matching(problem: Problem) -> Assignment:
     """That, or a guess from the unary costs."""
     found = dual_start(problem)
-    return guess(problem)[0] if found is None else found
+    return unary_matching(problem) if found is None else found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

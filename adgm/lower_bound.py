@@ -15,7 +15,7 @@ from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
 from adgm.run import Run
 from adgm.through_pairs import ThroughPairs
-from adgm.tied_rows import searchable
+from adgm.tied_rows import TiedNode, searchable
 
 __all__ = ["Bound", "bound", "hopeless", "refusal", "search", "searchable"]
 
@@ -107,9 +107,10 @@ def search(problem: Problem, method: DD | None = None) -> Any:
 
 def hopeless(state: DDState) -> bool:
     """Whether the dual ascent is too slow to lead to a proof: candidates that fall are what makes it fast."""
-    if state.iteration == 0 or state.iteration % LOOK or state.current is None:
+    node = state.current
+    if node is None or isinstance(node, TiedNode) or not node.gains or len(node.gains) % LOOK:
         return False
-    return state.current.alive == len(state.root.variable) and state.gap * state.iteration > HOPELESS
+    return node.alive == len(state.root.variable) and state.gap * len(node.gains) > HOPELESS
 
 
 def in_one_go(problem: Problem, given: Assignment | None) -> Bound:

@@ -4,9 +4,8 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from math import factorial
-from typing import Literal, TypeVar
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,110 +15,23 @@ from adgm.deadline import carried
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
 from adgm.lower_bound import bound, hopeless
+from adgm.members import WAVE, Member, MemberState, extended, member, split, with_matching
 from adgm.options import check, option
-from adgm.penalty import AUTO, RULES
-from adgm.potentials import Potential, Sparse
+from adgm.penalty import RULES
 from adgm.problem import Problem
 from adgm.rounding import Assignment, best_rounding
-from adgm.solver import ADGM, ADGMState
 from adgm.state import State
 
-PROPOSALS = 12  # fusion moves after a wave
+OPENING = 10  # iterations after which fusion moves and the bound may make all others superfluous
+PROPOSALS = 12  # fusion moves then, and after a wave
 BATCH = 2  # members that search at a time once a wave is over, whatever the number of cores
 # Searches from random matchings that must lead to the best one: in general, and if all but one of the wave led there.
 WITNESSES, FEWER_WITNESSES = 3, 2
+FULL = 2  # the first round, from 0, of which agreement suffices without witnesses: those before it are short
 SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True)
-class Member:
-    """How one run differs from the others.
-
-    factor: its ρ0 in units of the one that "auto" chooses. balance: whether ρ adapts from there, as "auto" does, or
-    only grows, as in the paper. split: None leaves symmetric tensors as they are; a number keeps one sorted copy of
-    each hyperedge (an equal energy, another algorithm), sorted by node numbers that are shuffled with it (0: not).
-    restart: its local search begins at the best of some random matchings instead of its own, so that it agrees with
-    the others only by finding the same matching another way.
-    """
-
-    factor: float = 1.0
-    balance: bool = True
-    start: Literal["uniform", "zeros", "random"] = "uniform"
-    coupling: Literal["star", "chain"] = "star"
-    split: int | None = None
-    restart: bool = False
-    seed: int = 0
-
-    def method(self, auto: float, max_iter: int) -> ADGM:
-        options = {**AUTO, "rho0": self.factor * auto, "round_every": 0, "polish": False}  # the portfolio does that
-        if not self.balance:
-            options["balance"] = 1.0
-        return ADGM(coupling=self.coupling, start=self.start, seed=self.seed, max_iter=max_iter, **options)
-
-    def __str__(self) -> str:
-        parts = [f"{self.factor:g} × ρ0" if self.factor != 1 else "ρ0", "" if self.balance else "growing only"]
-        parts += [self.start if self.start != "uniform" else "", self.coupling if self.coupling != "star" else ""]
-        parts += ["" if self.split is None else "sorted copies" if self.split == 0 else "renumbered copies"]
-        parts += ["restarts" if self.restart else ""]
-        return ", ".join(part for part in parts if part)
-
-
-# The first members: balanced and merely growing penalties, small ones that explore and large ones that walk straight.
-PAIRWISE = (
-    Member(),
-    Member(1 / 2, balance=False, restart=True),
-    Member(balance=False, start="zeros"),
-    Member(4.0, start="random", restart=True),
-    Member(16.0, balance=False),
-    Member(1 / 2, balance=False, start="random", restart=True),
-)
-HIGHER = (
-    Member(),
-    Member(4.0, split=0, restart=True),
-    Member(1 / 2, balance=False, coupling="chain"),
-    Member(4.0, start="zeros", coupling="chain", split=1, restart=True),
-    Member(balance=False, split=1),
-    Member(4.0, start="random", restart=True),
-)
-WAVE = len(PAIRWISE)
-
-
-def member(number: int, order: int, seed: int) -> Member:
-    """Member `number`: one of the first, or one like them from a random start of its own."""
-    first = PAIRWISE if order <= 2 else HIGHER
-    if number < len(first):
-        return replace(first[number], seed=seed + number)
-    return replace(first[number % len(first)], start="random", seed=seed + number)
-
-
-@dataclass(frozen=True, eq=False)
-class MemberState:
-    """Where a member is: its run, its best matching, and its curves."""
-
-    member: Member
-    problem: Problem  # the one to solve, its tensors split as the member says
-    method: ADGM
-    run: ADGMState
-    best: Assignment | None = None
-    best_energy: float = np.inf
-    at: Assignment | None = None  # where its local search has led, the best matching before them
-    rng: np.random.Generator | None = None  # of its present round of local search
-    restarted: Assignment | None = None  # where that round may begin
-    roamed: bool = False  # whether it has left its own matching for a random one
-    ended: Literal["", "converged", "beaten", "limit"] = ""
-    residuals: FloatArray = field(default_factory=lambda: np.empty(0))  # a value per iteration
-    energies: FloatArray = field(default_factory=lambda: np.empty(0))
-
-    def holds(self, matching: Assignment | None) -> bool:
-        """Whether that is where its search has led."""
-        return self.at is not None and matching is not None and np.array_equal(self.at, matching)
-
-    @property
-    def lane(self) -> Member:
-        return self.member
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,7 +41,11 @@ class PortfolioState(State):
     members: tuple[MemberState, ...]
     first: int = 0  # the first member of the wave that runs now
     in_wave: int = 0  # iterations since it began
-    piece: int = 0  # what has been done since its last member ended
+    opened: int = 0  # pieces done of what comes before the first wave's decisions
+    judged: float = np.inf  # the energy that the bound was last asked about
+    piece: int = 0  # what has been done since the wave's last member ended
+    in_vain: int = 0  # rounds in a row that found nothing better
+    before: float = np.inf  # the best energy when the present round began
     leader: int = 0  # the member that found the best matching first
     agreeing: int = 0  # members whose best matching is that one
     led: int = 0  # of the present wave, when its last run ended
@@ -150,12 +66,14 @@ class PortfolioState(State):
 class Portfolio:
     """ADGM+ : a portfolio of ADGM runs that differ in what decides where they end, on all cores.
 
-    Waves of members: every `stride` iterations all round and improve their matching by the local search, and losers
-    end; fusion moves merge what they found. Then the dual bound of `adgm.lower_bound` looks for a proof (or for
-    something better); without one follow rounds of iterated local search (random perturbations and descents, tabu
-    search where the problem allows) from every member's matching, and from random restarts, because a deep optimum can
-    lie far from where ADGM leads. It is over when enough members agree, before the end of a round only with searches
-    from random matchings among them (six runs of ADGM may agree on less than the optimum); else another wave starts.
+    It opens with fusion moves from the unary costs' matching and a search for a proof by the dual bound of
+    `adgm.lower_bound`: easy problems end there. Then waves of members: every `stride` iterations all round and improve
+    their matching by the local search, and losers end; fusion moves merge what they found, and the bound is asked again
+    if that is better. Rounds of iterated local search follow (random perturbations and descents, tabu search where the
+    problem allows) from every member's matching, and from random restarts, because a deep optimum can lie far from
+    where ADGM leads: short ones first, longer ones as long as it is not over. It is over when enough members agree,
+    searches from random matchings among them (six runs of ADGM may agree on less than the optimum), or when `rounds`
+    rounds in a row found nothing better; else another wave starts.
 
     Work is counted in iterations and every member has its own seed, so that the result does not depend on `threads`.
     """
@@ -180,10 +98,13 @@ class Portfolio:
         low=0,
     )
     rounds: int = option(
-        4, "Rounds of local search", "Most rounds of restarts and perturbations after a wave of runs.", low=1
+        4,
+        "Rounds of local search",
+        "Most rounds of restarts and perturbations after a wave of runs; so many in vain end it.",
+        low=1,
     )
     effort: float = option(
-        2.5e7,
+        5e7,
         "Most pair costs to visit",
         "Of the search for a bound: the more, the more often the result is proved optimal. 0 does not search.",
         low=0,
@@ -214,18 +135,35 @@ class Portfolio:
     def step(self, problem: Problem, state: PortfolioState, n: int = 1) -> PortfolioState:
         """n iterations of every member that runs; decisions fall at multiples of `stride`, however large n is.
 
-        What follows when all have ended takes no iterations: one piece of it is a step.
+        What comes before the first decision and what follows when all have ended takes no iterations: one piece of it
+        is a step.
         """
         traces: list[dict[str, FloatArray]] = []
         if not state.live and not state.finished:
             return replace(self._close_wave(problem, state), trace={})
-        while n > 0 and state.live:
+        while n > 0 and state.live and not state.finished:
+            if state.iteration >= OPENING and state.opened < 2 and self._can_judge(problem):
+                if traces:
+                    break
+                return replace(self._open(problem, state), trace={})
             length = min(n, self.stride - state.in_wave % self.stride)
+            if state.iteration < OPENING:
+                length = min(length, OPENING - state.iteration)
             state = self._advance(problem, state, length)
             traces.append(state.trace)
             n -= length
         joined = {name: np.concatenate([t[name] for t in traces]) for name in (traces[0] if traces else ())}
         return replace(state, trace=joined)
+
+    def _open(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """Fusion moves, then the bound's judgement, before the members have found anything."""
+        if state.opened == 0:
+            return replace(self._merged(problem, state, 0), opened=1)
+        state = replace(self._judged(problem, state), opened=2)
+        if not state.proved:
+            return state
+        members = tuple(replace(each, ended="proved") for each in state.members)
+        return replace(state, members=members, finished=True, converged=True)
 
     def _advance(self, problem: Problem, state: PortfolioState, length: int) -> PortfolioState:
         members = list(state.members)
@@ -265,14 +203,16 @@ class Portfolio:
         done, found = each.method.done(each.run), each.run.best
         if found is None or not done:
             found, _ = best_rounding(problem, each.run.x)
-        each = with_matching(problem, each, polish(problem, found)[0])
+        found = polish(problem, found)[0]
+        energy = problem.energy(found)
+        each = replace(with_matching(problem, each, found, energy), own_energy=min(each.own_energy, energy))
         return replace(each, ended="converged" if each.run.converged else "limit") if done else each
 
     def _without_losers(self, state: PortfolioState) -> tuple[MemberState, ...]:
         """The worse half ends after `trial` iterations, all but the leader after twice as many."""
         wave = range(state.first, len(state.members))
         keep = len(wave) if state.in_wave < self.trial else len(wave) // 2 if state.in_wave < 2 * self.trial else 1
-        ranked = sorted(wave, key=lambda i: (state.members[i].best_energy, i))
+        ranked = sorted(wave, key=lambda i: (state.members[i].own_energy, i))
         return tuple(
             replace(each, ended="beaten") if i in ranked[keep:] and not each.ended else each
             for i, each in enumerate(state.members)
@@ -284,19 +224,25 @@ class Portfolio:
         Pieces, so that somebody who waits can look, and stop, in between.
         """
         if state.piece == 0:
-            return replace(self._merged(problem, state), piece=1)
+            return replace(self._merged(problem, state, 1 + state.first // WAVE), piece=1)
         if state.piece == 1:
             if state.first == 0:
                 state = self._judged(problem, state)
             wave = state.members[state.first :]
             led = sum(each.holds(state.best) for each in wave)
+            if self._lower(problem, state):
+                state = replace(state, in_vain=0, before=state.best_energy)
             return replace(state, piece=2, led=led, finished=state.proved, converged=state.proved)
-        restarting, perturbing = max(1, self.scouts) if has_tabu_search(problem) else 1, max(1, self.kicks)
+        return self._searched(problem, state)
+
+    def _searched(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """A piece of a round of restarts and perturbations, and whether it is over with that."""
+        turn, start = self._turn(problem, state.piece - 2, len(state.members) - state.first)
+        restarting, perturbing = self._pieces(problem, turn)
         members = list(state.members)
         order = sorted(range(state.first, len(members)), key=lambda i: not members[i].member.restart)
         batches = [order[at : at + BATCH] for at in range(0, len(order), BATCH)]
-        turn, rest = divmod(state.piece - 2, len(batches) * (restarting + perturbing))
-        batch, part = divmod(rest, restarting + perturbing)
+        batch, part = divmod(state.piece - 2 - start, restarting + perturbing)
 
         def further(each: MemberState) -> MemberState:
             if part == 0:
@@ -311,12 +257,33 @@ class Portfolio:
         if part + 1 < restarting + perturbing:
             return state
         last = batch + 1 == len(batches)
-        agreed = state.agreeing >= min(self.agree, len(members)) and (last or self._witnessed(state))
-        if agreed or (last and turn + 1 == self.rounds and len(members) >= self.most_lanes):
+        agreed = state.agreeing >= min(self.agree, len(members)) and ((last and turn >= FULL) or self._witnessed(state))
+        if last:
+            in_vain = 0 if self._lower(problem, state) else state.in_vain + 1
+            state = replace(state, in_vain=in_vain, before=state.best_energy)
+        spent = turn + 1 == self.rounds and len(members) >= self.most_lanes
+        if agreed or (last and (spent or state.in_vain >= self.rounds)):
             return replace(state, finished=True, converged=agreed)
         if not last or turn + 1 < self.rounds:
             return state
         return replace(state, members=self._wave(problem, state.members), first=len(members), in_wave=0, piece=0)
+
+    @staticmethod
+    def _lower(problem: Problem, state: PortfolioState) -> bool:
+        """Whether something better was found since the present round began."""
+        return not state.best_energy >= state.before - SAME * problem.scale
+
+    def _pieces(self, problem: Problem, turn: int) -> tuple[int, int]:
+        """Restarts and perturbations per member of a round: few at first."""
+        restarts = max(1, self.scouts) if has_tabu_search(problem) else 1
+        return min(restarts, 1 << turn), min(max(1, self.kicks), 1 << turn)
+
+    def _turn(self, problem: Problem, piece: int, members: int) -> tuple[int, int]:
+        """Which round a piece belongs to, and the first piece of that."""
+        turn, start, batches = 0, 0, -(-members // BATCH)
+        while piece >= start + (length := batches * sum(self._pieces(problem, turn))):
+            turn, start = turn + 1, start + length
+        return turn, start
 
     @staticmethod
     def _witnessed(state: PortfolioState) -> bool:
@@ -344,14 +311,16 @@ class Portfolio:
         at = iterated_local_search(problem, at, min(problem.shape) if self.kicks else 0, rng)[0]
         return replace(with_matching(problem, each, at), at=at, rng=rng, restarted=None)
 
-    def _merged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """The members' matchings merged, and proposals where these are quick; the leading member gets the result."""
+    def _merged(self, problem: Problem, state: PortfolioState, time: int) -> PortfolioState:
+        """The members' matchings merged, and proposals where these are quick, others each time; the leading member gets
+        the result."""
         best = state.best
         assert best is not None
         for each in (one.best for one in state.members[state.first :] if one.best is not None):
             best = fuse(problem, best, each)[0]
         if has_tabu_search(problem):
-            start = FusionState(iteration=0, x=best.astype(float), best=best, best_energy=problem.energy(best))
+            done, energy = time * PROPOSALS, problem.energy(best)
+            start = FusionState(iteration=done, x=best.astype(float), best=best, best_energy=energy)
             best = Fusion(patience=PROPOSALS, seed=self.seed).step(problem, start, PROPOSALS).best
             assert best is not None
         members = list(state.members)
@@ -359,15 +328,21 @@ class Portfolio:
         return self._led(problem, replace(state, members=tuple(members)))
 
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """What the dual bound says of the best matching; a better one that it finds goes to the leading member."""
-        too_little = self.effort < FEWEST_SWEEPS * problem.n**2
-        if too_little or refusal(problem) or bytes_needed(problem) > problem.memory:
+        """What the dual bound says of the best matching, unless it has said so; a better one that it finds goes to the
+        leading member."""
+        if not self._can_judge(problem) or not state.best_energy < state.judged - SAME * problem.scale:
             return state
         assert state.best is not None
         found = bound(problem, state.best, effort=self.effort, watch=hopeless)
         members = list(state.members)
         members[state.leader] = with_matching(problem, members[state.leader], found.best)
-        return replace(self._led(problem, replace(state, members=tuple(members))), proved=found.solved)
+        state = self._led(problem, replace(state, members=tuple(members)))
+        return replace(state, proved=found.solved, judged=state.best_energy)
+
+    def _can_judge(self, problem: Problem) -> bool:
+        """Whether there is a bound, and effort for some sweeps."""
+        enough = self.effort >= FEWEST_SWEEPS * problem.n**2
+        return enough and not refusal(problem) and bytes_needed(problem) <= problem.memory
 
     def _wave(self, problem: Problem, before: tuple[MemberState, ...]) -> tuple[MemberState, ...]:
         """The members so far and the next ones, ready to run."""
@@ -404,46 +379,3 @@ class Portfolio:
             return [work(item) for item in items]
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(carried(work), items))
-
-
-def extended(each: MemberState, run: ADGMState) -> MemberState:
-    """The member after a step, its curves longer."""
-    if run is each.run:
-        return each
-    return replace(
-        each,
-        run=run,
-        residuals=np.concatenate([each.residuals, run.trace["residual"]]),
-        energies=np.concatenate([each.energies, run.trace["energy"]]),
-    )
-
-
-def with_matching(problem: Problem, each: MemberState, assignment: Assignment) -> MemberState:
-    energy = problem.energy(assignment)
-    if each.best is not None and not energy < each.best_energy:
-        return each
-    return replace(each, best=assignment, best_energy=energy, at=assignment)
-
-
-def split(problem: Problem, numbering: int | None) -> Problem:
-    """The problem with one copy of every symmetric hyperedge, sorted by node numbers shuffled with `numbering`.
-
-    D! times the cost of the one copy is the energy of all D! orderings; but only its own modes, and so its own
-    blocks, see it. None, or nothing to sort: the problem itself.
-    """
-    if numbering is None or not any(isinstance(p, Sparse) and p.symmetric for p in problem.potentials):
-        return problem
-    n1, n2 = problem.shape
-    rows, cols = np.arange(n1), np.arange(n2)
-    if numbering > 0:
-        rng = np.random.default_rng(numbering)
-        rows, cols = rng.permutation(n1), rng.permutation(n2)
-    rank = (rows[:, None] * n2 + cols).reshape(-1)
-
-    def once(p: Potential) -> Potential:
-        if not (isinstance(p, Sparse) and p.symmetric):
-            return p
-        ordered = np.take_along_axis(p.indices, np.argsort(rank[p.indices], axis=1), axis=1)
-        return Sparse(ordered, factorial(p.indices.shape[1]) * p.costs)
-
-    return replace(problem, potentials=tuple(once(p) for p in problem.potentials))

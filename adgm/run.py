@@ -234,14 +234,19 @@ class Run(Generic[S]):
 
 def guess(problem: Problem) -> tuple[Assignment, float]:
     """A matching from the unary costs alone and its energy, without building any table."""
+    assignment = unary_matching(problem)
+    return assignment, problem.paid(assignment)
+
+
+def unary_matching(problem: Problem) -> Assignment:
+    """The best matching for the unary costs alone."""
     unary = np.zeros(problem.n)
     for p in problem.potentials:
         if p.order(problem.shape) == 1:
             entries = p.entries(problem.layout)
             np.add.at(unary, entries.indices[:, 0], entries.costs)
     spread = float(np.ptp(unary))
-    assignment = hungarian(problem, 1e-9 + (unary.max() - unary) / (2.0 * spread) if spread > 0 else np.ones(problem.n))
-    return assignment, problem.paid(assignment)
+    return hungarian(problem, 1e-9 + (unary.max() - unary) / (2.0 * spread) if spread > 0 else np.ones(problem.n))
 
 
 def iterate(method: Method[S], problem: Problem, *, every: int = 1, start: S | None = None) -> Iterator[S]:

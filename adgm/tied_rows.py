@@ -3,7 +3,8 @@
 The dense search (`adgm.branch_and_bound`) holds the costs of all pairs of labels. Here the problem is decomposed into
 one small table for every two rows that share costs and one assignment problem over all rows (as P. Swoboda et al., A
 study of Lagrangean decompositions and dual ascent solvers for graph matching, CVPR 2017, do): 500 rows of 20 labels
-with six neighbours each take 10 MB. What it proves is weaker, a sweep is hundreds of times cheaper.
+with six neighbours each take 10 MB. What it proves is weaker, a sweep is hundreds of times cheaper; so the search over
+all pairs begins with some of these, too, and takes over the costs as they have moved them.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adgm import _kernels as kernels
-from adgm._kernels import FloatArray, Labels, LongArray
+from adgm._kernels import Costs, FloatArray, Labels, LongArray
 from adgm._kernels.ties import Ties, disagree, gather, pass_on, strike
 from adgm.branch_and_bound import (
     COPIES,
     ROUNDING,
+    Node,
     PairCosts,
     Root,
     by_column,
     bytes_needed,
+    exclude,
     label,
     matching_of,
     scratch,
@@ -40,6 +43,7 @@ MOST_DENSE = 1 << 27  # bytes: beyond this a sweep over all pairs of labels take
 STRIDE, SHORTER, STALE, GAIN = 2.0, 0.8, 20, 1e-4
 LOOKS = 4
 FRESH: dict[str, Any] = {"gains": (), "stride": STRIDE, "stale": 0}  # what a branch does not inherit
+WARM = 12  # sweeps over tied rows before those over all pairs of labels
 PATIENCE = 100  # a node is split when this many sweeps hardly close its gap
 
 
@@ -51,13 +55,8 @@ class TiedCosts(NamedTuple):
     table: FloatArray
 
 
-def rooted(problem: Problem) -> Root | TiedRoot:
-    """The form in which a problem is searched: all pairs of labels where they are few, else those of tied rows."""
-    return Root(problem) if dense(problem) else TiedRoot(problem)
-
-
 def dense(problem: Problem) -> bool:
-    """Whether all pairs of labels are searched."""
+    """Whether all pairs of labels are searched, after some sweeps over tied rows."""
     return bytes_needed(problem) <= min(problem.memory, MOST_DENSE) or not listed(problem)
 
 
@@ -96,6 +95,7 @@ class TiedRoot:
     single: FloatArray
     table: FloatArray  # infinite where two labels exclude each other
     ties: Ties
+    thick: bool  # whether all pairs of labels are searched once the messages have passed a few times
 
     def __init__(self, problem: Problem) -> None:
         labels, variable = label(problem)
@@ -104,23 +104,11 @@ class TiedRoot:
         single[real] = costs.single[variable[real]]
         at[variable[real]] = real
         check_time()
-        pairs = costs.sparse.tocoo()
-        p, q = at[pairs.row], at[pairs.col]
-        once = labels.row[p] < labels.row[q]
-        p, q, values = p[once], q[once], pairs.data[once]
-        rows = len(labels.start) - 1
-        joined, tie = np.unique(labels.row[p] * rows + labels.row[q], return_inverse=True)
-        ties, sizes = join(labels, *np.divmod(joined, rows))
-        if (needed := COPIES * 8 * int(sizes.sum())) > problem.memory:
-            raise ValueError(
-                f"The search holds the costs of {int(sizes.sum())} pairs of labels, {needed / 2**30:.1f} GiB, and the "
-                f"problem's memory is limited to {problem.memory / 2**30:.1f} GiB; use fewer candidates or allow more."
-            )
-        check_time()
-        table = np.zeros(int(sizes.sum()))
-        width = np.diff(labels.start)[labels.row[q]]
-        place = (p - labels.start[labels.row[p]]) * width + q - labels.start[labels.row[q]]
-        np.add.at(table, ties.start[tie] + place, values)
+        if listed(problem):
+            pairs = costs.sparse.tocoo()
+            ties, table = of_list(labels, at[pairs.row], at[pairs.col], pairs.data, problem.memory)
+        else:
+            ties, table = of_matrix(labels, Root(problem).pair)
         forbid(labels, ties, table)
         for name, value in {
             "labels": labels,
@@ -128,6 +116,7 @@ class TiedRoot:
             "single": single,
             "table": table,
             "ties": ties,
+            "thick": dense(problem),
         }.items():
             object.__setattr__(self, name, value)
 
@@ -141,7 +130,7 @@ class TiedRoot:
         costs = TiedCosts(self.single.copy(), np.zeros(len(self.single)), self.table.copy())
         finite = np.abs(self.table[np.isfinite(self.table)])
         largest = float(max(np.abs(self.single).max(), finite.max(initial=0.0)))
-        return TiedNode(self.labels, self.ties, costs, largest=largest)
+        return TiedNode(self.labels, self.ties, costs, largest=largest, thick=self.thick)
 
     def matching(self, chosen: LongArray) -> Assignment:
         """The matching that these labels, one for every row, stand for."""
@@ -165,6 +154,7 @@ class TiedNode:
     stale: int = 0  # sweeps since the bound has grown
     pending: int = -1  # a label still to be chosen: branches are opened late and share their parent's arrays
     gains: tuple[float, ...] = ()  # the base after each sweep
+    thick: bool = False  # whether it becomes a node of all pairs
 
     @property
     def rows(self) -> int:
@@ -198,7 +188,7 @@ class TiedNode:
 
     def swept(
         self, limit: float, take: float, seed: tuple[int, int], probing: bool
-    ) -> tuple[TiedNode, LongArray | None]:
+    ) -> tuple[TiedNode | Node, LongArray | None]:
         """One sweep further, on this node's own arrays, and the labels of the cheapest assignment.
 
         Messages alone get stuck; each sweep begins with a subgradient step that may lower the base, not the bound.
@@ -243,7 +233,36 @@ class TiedNode:
             stale=stale % STALE,
             gains=(*self.gains, max(self.lower, base - error)),
         )
-        return node, out.choice
+        ripe = self.thick and len(node.gains) >= WARM and node.lower < limit
+        return (node.thickened() if ripe else node), out.choice
+
+    def thickened(self) -> Node:
+        """All pairs of the labels that are left, with the costs as they have been moved."""
+        labels, ties, (single, held, table) = self.labels, self.ties, self.costs
+        n = len(single)
+        pair = np.zeros((n, n))
+        for i, j, begin in zip(ties.left, ties.right, ties.start, strict=True):
+            ours, theirs = (slice(labels.start[row], labels.start[row + 1]) for row in (i, j))
+            block = pair[ours, theirs]
+            block[:] = 0.5 * table[begin : begin + block.size].reshape(block.shape)
+            pair[theirs, ours] = block.T
+        pair[exclude(labels)] = np.inf
+        unused = np.zeros((0, 0))
+        if labels.width > self.rows or (labels.col == labels.width).any():
+            unused = np.zeros((n + 1, labels.width + 1))
+            unused[n, labels.col] = held
+            unused[n, labels.width] = 0.0
+        node = Node(
+            labels,
+            Costs(single, pair, unused),
+            np.arange(n),
+            np.empty(0, np.int64),
+            base=self.base,
+            error=self.error,
+            lower=self.lower,
+            largest=self.largest,
+        )
+        return node.only(np.isfinite(single))
 
     def _stepped(self, limit: float) -> float:
         """A subgradient step, as long as Polyak has it for a bound that may reach `limit`; returns its length."""
@@ -281,6 +300,41 @@ class TiedNode:
                     node.costs.single[p] = np.inf
                     strike(self.labels, self.ties, node.costs.table, p)
         return replace(node, pending=-1)
+
+
+def of_list(labels: Labels, p: LongArray, q: LongArray, values: FloatArray, memory: int) -> tuple[Ties, FloatArray]:
+    """Ties and tables of pairs (p, q) that cost `values`, each listed in both directions, if they fit into `memory`."""
+    once = labels.row[p] < labels.row[q]
+    p, q, values = p[once], q[once], values[once]
+    rows = len(labels.start) - 1
+    joined, tie = np.unique(labels.row[p] * rows + labels.row[q], return_inverse=True)
+    ties, sizes = join(labels, *np.divmod(joined, rows))
+    if (needed := COPIES * 8 * int(sizes.sum())) > memory:
+        raise ValueError(
+            f"The search holds the costs of {int(sizes.sum())} pairs of labels, {needed / 2**30:.1f} GiB, and the "
+            f"problem's memory is limited to {memory / 2**30:.1f} GiB; use fewer candidates or allow more."
+        )
+    check_time()
+    table = np.zeros(int(sizes.sum()))
+    width = np.diff(labels.start)[labels.row[q]]
+    place = (p - labels.start[labels.row[p]]) * width + q - labels.start[labels.row[q]]
+    np.add.at(table, ties.start[tie] + place, values)
+    return ties, table
+
+
+def of_matrix(labels: Labels, pair: FloatArray) -> tuple[Ties, FloatArray]:
+    """Ties and tables of the costs of all pairs of labels."""
+    rows, start = len(labels.start) - 1, labels.start
+    blocks = {
+        (i, j): block
+        for i in range(rows)
+        for j in range(i + 1, rows)
+        if (block := pair[start[i] : start[i + 1], start[j] : start[j + 1]]).any()
+    }
+    ends = np.array([*blocks], np.int64).reshape(-1, 2)
+    check_time()
+    table = np.concatenate([np.empty(0), *(block.ravel() for block in blocks.values())])
+    return join(labels, *ends.T)[0], table
 
 
 def join(labels: Labels, left: LongArray, right: LongArray) -> tuple[Ties, LongArray]:

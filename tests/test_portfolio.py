@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, solve
-from adgm.portfolio import Portfolio, member, split
+from adgm.members import member, split
+from adgm.portfolio import Portfolio
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 

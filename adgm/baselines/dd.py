@@ -13,15 +13,15 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from adgm.branch_and_bound import Node, Root
+from adgm.branch_and_bound import Node
 from adgm.local_search import improve
 from adgm.options import check, option
 from adgm.problem import Problem
 from adgm.rounding import Assignment
-from adgm.run import Run, guess
+from adgm.run import Run, unary_matching
 from adgm.solver import ADGM
 from adgm.state import State
-from adgm.tied_rows import TiedNode, TiedRoot, rooted
+from adgm.tied_rows import TiedNode, TiedRoot
 
 S = TypeVar("S", bound=State)
 TOLERANCE = 1e-6  # a matching is called optimal if none is better by more than this share of its energy
@@ -32,7 +32,7 @@ PROGRESS = 0.1  # a node is split when as many sweeps as its patience lasts clos
 class DDState(State):
     """The search tree's open ends and what is proved so far."""
 
-    root: Root | TiedRoot
+    root: TiedRoot
     current: Node | TiedNode | None  # the node being swept
     waiting: tuple[Node | TiedNode, ...] = ()
     lower: float = -np.inf  # no matching costs less
@@ -101,12 +101,14 @@ class DD:
         check(self)
 
     def init(self, problem: Problem) -> DDState:
-        root = rooted(problem)
+        root = TiedRoot(problem)
         state = DDState(iteration=0, x=np.zeros(problem.n), root=root, current=root.node())
         if self.start == "adgm":
             found = Run(problem, ADGM()).finish()
             return begin_with(state, found.assignment, found.energy)
-        return better(problem, state, improve(problem, guess(problem)[0])[0])  # whoever is out of time has something
+        return better(
+            problem, state, improve(problem, unary_matching(problem))[0]
+        )  # whoever is out of time has something
 
     def done(self, state: DDState) -> bool:
         spent = state.iteration >= self.max_iter or state.work >= self.effort
