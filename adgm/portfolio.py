@@ -27,7 +27,6 @@ PROPOSALS = 12  # fusion moves then, and after a wave
 BATCH = 2  # members that search at a time once a wave is over, whatever the number of cores
 # Searches from random matchings that must lead to the best one: in general, and if all but one of the wave led there.
 WITNESSES, FEWER_WITNESSES = 3, 2
-FULL = 2  # the first round, from 0, of which agreement suffices without witnesses: those before it are short
 SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
 T = TypeVar("T")
@@ -256,8 +255,8 @@ class Portfolio:
         state = self._led(problem, replace(state, members=tuple(members), piece=state.piece + 1))
         if part + 1 < restarting + perturbing:
             return state
-        last = batch + 1 == len(batches)
-        agreed = state.agreeing >= min(self.agree, len(members)) and ((last and turn >= FULL) or self._witnessed(state))
+        last, full = batch + 1 == len(batches), self._pieces(problem, turn) == self._pieces(problem, turn + 1)
+        agreed = state.agreeing >= min(self.agree, len(members)) and ((last and full) or self._witnessed(state))
         if last:
             in_vain = 0 if self._lower(problem, state) else state.in_vain + 1
             state = replace(state, in_vain=in_vain, before=state.best_energy)
@@ -274,9 +273,10 @@ class Portfolio:
         return not state.best_energy >= state.before - SAME * problem.scale
 
     def _pieces(self, problem: Problem, turn: int) -> tuple[int, int]:
-        """Restarts and perturbations per member of a round: few at first."""
-        restarts = max(1, self.scouts) if has_tabu_search(problem) else 1
-        return min(restarts, 1 << turn), min(max(1, self.kicks), 1 << turn)
+        """Pieces of restarts and of perturbations per member of a round: few at first, then all that are allowed."""
+        tabu = has_tabu_search(problem)
+        few = (2 if tabu else 1) << turn
+        return min(few, max(1, self.scouts)) if tabu else 1, min(few, max(1, self.kicks))
 
     def _turn(self, problem: Problem, piece: int, members: int) -> tuple[int, int]:
         """Which round a piece belongs to, and the first piece of that."""

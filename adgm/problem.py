@@ -159,6 +159,10 @@ class Problem:
         parts = [p.entries(chosen) for p in self.potentials]
         return float(sum(e.costs.sum() * (factorial(e.order) if e.symmetric else 1) for e in parts))
 
+    def worth(self, assignment: NDArray[np.bool_]) -> float:
+        """The energy of a matching: from the tables if there are any, else from what it pays alone."""
+        return self.energy(assignment) if "runtime" in vars(self) else self.paid(assignment)
+
     def energies(self, blocks: Sequence[ArrayLike] | FloatArray) -> list[float]:
         """F^d(x_1, …, x_d) for each order d = 1 … D: the terms of (14) GM-decomposed."""
         x = self._blocks(blocks)

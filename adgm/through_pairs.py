@@ -14,7 +14,7 @@ from adgm.local_search import improve
 from adgm.pair_minorant import Shares
 from adgm.problem import Problem
 from adgm.rounding import Assignment
-from adgm.run import guess
+from adgm.run import unary_matching
 from adgm.state import State
 from adgm.tied_rows import searchable
 
@@ -48,7 +48,7 @@ class ThroughPairs:
     def init(self, problem: Problem) -> PairsState:
         shares = Shares(problem)
         shares.pass_on()
-        start = improve(problem, guess(problem)[0])[0]
+        start = improve(problem, unary_matching(problem))[0]
         state = PairsState(iteration=0, x=np.zeros(problem.n), shares=shares, scale=problem.scale)
         return begin_with(state, start, problem.energy(start))
 
