@@ -188,6 +188,7 @@ class Affinity:
         sums = self._node_sums()
         left, right = (np.ones(count * count) for count in layout.shape)
         for _ in range(sweeps):
+            check_time()
             left = _inverse(sums(0, right))
             right = _inverse(sums(1, left))
         n1, n2 = layout.shape
@@ -217,8 +218,10 @@ class Affinity:
         if isinstance(self.pairs, np.ndarray) and self.layout.full:
             tables.append(self.pairs.reshape(n1, n2, n1, n2).transpose(0, 2, 1, 3).reshape(n1 * n1, n2 * n2))
         elif isinstance(self.pairs, np.ndarray):
-            i, j = np.nonzero(self.pairs)
-            tables.append(table(i, j, self.pairs[i, j]))
+            for at in np.array_split(every, max(1, self.pairs.size // (64 * CHUNK))):
+                check_time()
+                i, j = np.nonzero(self.pairs[at])
+                tables.append(table(at[i], j, self.pairs[at[i], j]))
         elif isinstance(self.pairs, Computed):
             computed = self.pairs
             pieces = lambda: (  # noqa: E731
