@@ -198,7 +198,7 @@ BUILTIN = (
         (Panel("Instances", "gmbench", "given", "numbers"),),
         ("adgm+", "adgm", "adgm1", "ipfp", "rrwm", "mpm"),
         about="154 instances of the field's own benchmark; beside its 20 methods: python -m experiments gmbench.",
-        measures=("best", "accuracy", "seconds"),
+        measures=("best", "accuracy", "seconds", "to_best"),
         time_limit=10.0,
         marks=(1.0, 10.0),
     ),

@@ -100,6 +100,14 @@ def test_the_table_says_what_was_reached_and_what_was_not():
     assert "The true matching beats it 1 times." in said
 
 
+def test_the_time_to_the_best_is_told_beside_the_whole_where_rows_know_it():
+    rows = [row("adgm+", -10.0), row("adgm+", -10.0, 2)]
+    assert "in the median" not in text(judged(rows))
+    rows = [each | {"seconds": 3.0, "seconds_to_best": 0.5, "proved": k > 0} for k, each in enumerate(rows)]
+    assert "3.00 s in the median (6 s in all) and has its best matching after 0.50 s (1 s)" in text(judged(rows))
+    assert "it proves 1 of 2 optimal" in text(judged(rows))
+
+
 def test_rows_make_a_picture(tmp_path):
     rows = judged([row(name, -10.0 + k) for k, name in enumerate(stuck.NAMES)])
     picture(rows, tmp_path / "new" / "picture.png")

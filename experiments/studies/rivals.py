@@ -62,7 +62,7 @@ def experiment(sample: int = 6, seed: int = 0, time_limit: float = 10.0) -> Expe
         (*(replace(panel, count=sample) for panel in frames), *photos),
         tuple(METHODS),
         about="Every method on a fixed sample of real pairs.",
-        measures=("best", "accuracy", "seconds"),
+        measures=("best", "accuracy", "seconds", "to_best"),
         seeds=(seed,),
         time_limit=time_limit,
     )

@@ -158,6 +158,20 @@ def verdicts(rows: Sequence[Record]) -> list[str]:
         f"{singles[best]:.1%}; more than 5 points behind the best one of a group: {', '.join(late) or 'nowhere'}.",
         f"Mean iterations: auto {iterations['auto']:.0f}, {best} {iterations[best]:.0f}, "
         f"fewest {min(iterations[name] for name in FIXED):.0f}.",
+        *times(of(rows, "adgm+")),
+    ]
+
+
+def times(rows: Sequence[Record]) -> list[str]:
+    """How long ADGM+ takes and how soon it has its best, where rows say so."""
+    told = [row for row in rows if row.get("seconds_to_best") is not None]
+    if not told:
+        return []
+    spent, to_best = ([row[name] for row in told] for name in ("seconds", "seconds_to_best"))
+    proofs = sum(bool(row.get("proved")) for row in told)
+    return [
+        f"ADGM+ takes {np.median(spent):.2f} s in the median ({np.sum(spent):.0f} s in all) and has its best matching "
+        f"after {np.median(to_best):.2f} s ({np.sum(to_best):.0f} s); it proves {proofs} of {len(told)} optimal."
     ]
 
 
