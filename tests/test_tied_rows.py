@@ -7,7 +7,7 @@ import pytest
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
 from adgm import tied_rows as tied
-from adgm.branch_and_bound import Root, bytes_needed
+from adgm.branch_and_bound import Node, bytes_needed
 from adgm.fusion import dual_start, fuse
 from adgm.lower_bound import bound, searchable
 from adgm.run import Run
@@ -51,7 +51,7 @@ def cells(nodes=30, **params):
 def test_the_bound_holds_and_splitting_meets_the_optimum(seed, sides):
     problem = sparse(seed, sides)
     best = optimum(problem)
-    assert isinstance(tied.rooted(problem), tied.TiedRoot)
+    assert not tied.dense(problem)
     alone = bound(problem, sweeps=15, nodes=0)
     assert alone.lower <= best + 1e-9 and alone.best_energy >= best - 1e-9
     found = bound(problem, sweeps=4000)
@@ -101,12 +101,66 @@ def test_equal_seeds_give_equal_runs():
 def test_size_decides_the_form(monkeypatch):
     large = cells()
     monkeypatch.setattr(tied, "MOST_DENSE", bytes_needed(large))
-    assert isinstance(tied.rooted(large), Root)
+    assert tied.TiedRoot(large).thick
     monkeypatch.setattr(tied, "MOST_DENSE", bytes_needed(large) - 1)
-    assert isinstance(tied.rooted(large), tied.TiedRoot)
+    assert not tied.TiedRoot(large).thick
     apart = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
     formula = Formula(apart, apart, lambda a, b: (a - b)[..., 0] ** 2)
-    assert isinstance(tied.rooted(Problem((5, 5), [formula])), Root)  # which costs all pairs
+    assert tied.TiedRoot(Problem((5, 5), [formula])).thick  # which costs all pairs
+
+
+@pytest.mark.parametrize("sides", SIDES)
+@pytest.mark.parametrize("seed", range(8))
+def test_all_pairs_go_on_from_where_the_ties_have_led(seed, sides, monkeypatch):
+    """What a matching costs stays what it was, no term is negative, and the search meets the optimum."""
+    monkeypatch.setattr(tied, "MOST_DENSE", 1 << 27)
+    monkeypatch.setattr(tied, "WARM", 2)
+    problem = sparse(seed, sides)
+    best, root, number = optimum(problem), tied.TiedRoot(problem), problem.layout.grid()
+    node = root.node()
+    for sweep in range(2):
+        assert isinstance(node, tied.TiedNode)
+        node, _ = node.swept(best + 1.0, 0.7, (seed, sweep), False)
+    assert isinstance(node, Node)
+    single, pair, unused = node.costs
+    assert single.min() >= 0 and pair.min() >= 0 and unused.max(initial=0.0) <= 0
+    place = {int(root.variable[name]): p for p, name in enumerate(node.names) if root.variable[name] >= 0}
+    nobody = {int(node.labels.row[p]): p for p, name in enumerate(node.names) if root.variable[name] == -1}
+    for pairs in matchings(problem):
+        paid, used = energy(problem, pairs), [number[i, s] for i, s in pairs]
+        if not all(v in place for v in used):  # ruled out
+            assert paid >= best + 1.0 - 1e-7
+            continue
+        on = {**nobody, **{int(node.labels.row[place[v]]): place[v] for v in used}}
+        if len(on) < node.rows:
+            assert paid >= best + 1.0 - 1e-7
+            continue
+        chosen = list(on.values())
+        both = pair[np.ix_(chosen, chosen)]
+        total = node.base + single[chosen].sum() + both[~np.eye(len(chosen), dtype=bool)].sum()
+        if unused.size:
+            free = np.setdiff1d(np.arange(node.labels.width), node.labels.col[chosen])
+            total -= unused[-1, free].sum()
+        assert total == pytest.approx(paid, abs=1e-7) or (np.isinf(total) and paid >= best + 1.0 - 1e-7)
+    found = bound(problem, sweeps=4000)
+    assert found.solved and found.best_energy == pytest.approx(best, abs=1e-6 * max(1.0, abs(best)))
+
+
+def test_costs_of_all_pairs_make_the_same_ties_as_those_that_are_listed():
+    problem = sparse(1, SIDES[3])
+    number = np.arange(problem.n)
+    whole = np.zeros((problem.n, problem.n))
+    for p in problem.potentials:
+        if p.order(problem.shape) == 2:
+            index, cost, both = p.entries(problem.layout)
+            np.add.at(whole, tuple(index.T), cost)
+            np.add.at(whole, tuple(index.T[::-1]), cost if both else 0.0)
+    alone = [p for p in problem.potentials if p.order(problem.shape) == 1]
+    dense = Problem(problem.shape, [Dense(whole[np.ix_(number, number)]), *alone], problem.rows, problem.cols)
+    one, other = tied.TiedRoot(problem), tied.TiedRoot(dense)
+    np.testing.assert_array_equal(one.ties.left, other.ties.left)
+    np.testing.assert_allclose(one.table, other.table)
+    np.testing.assert_allclose(one.single, other.single)
 
 
 def test_memory_is_counted_before_it_is_taken():

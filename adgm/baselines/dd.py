@@ -106,9 +106,8 @@ class DD:
         if self.start == "adgm":
             found = Run(problem, ADGM()).finish()
             return begin_with(state, found.assignment, found.energy)
-        return better(
-            problem, state, improve(problem, unary_matching(problem))[0]
-        )  # whoever is out of time has something
+        start = improve(problem, unary_matching(problem))[0]  # whoever is out of time has something
+        return better(problem, state, start)
 
     def done(self, state: DDState) -> bool:
         spent = state.iteration >= self.max_iter or state.work >= self.effort
