@@ -7,7 +7,7 @@ import pytest
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
 from adgm import tied_rows as tied
-from adgm.branch_and_bound import Root, bytes_needed
+from adgm.branch_and_bound import Node, bytes_needed
 from adgm.fusion import dual_start, fuse
 from adgm.lower_bound import bound, searchable
 from adgm.run import Run
@@ -51,11 +51,26 @@ def cells(nodes=30, **params):
 def test_the_bound_holds_and_splitting_meets_the_optimum(seed, sides):
     problem = sparse(seed, sides)
     best = optimum(problem)
-    assert isinstance(tied.rooted(problem), tied.TiedRoot)
+    assert not tied.TiedRoot(problem).thick
     alone = bound(problem, sweeps=15, nodes=0)
     assert alone.lower <= best + 1e-9 and alone.best_energy >= best - 1e-9
     found = bound(problem, sweeps=4000)
     assert found.lower <= best + 1e-9 and found.solved
+    assert found.best_energy == pytest.approx(best, abs=1e-6 * max(1.0, abs(best)))
+
+
+@pytest.mark.parametrize("sides", SIDES)
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_over_all_pairs_takes_over_what_is_proved(seed, sides, monkeypatch):
+    monkeypatch.setattr(tied, "MOST_DENSE", 1 << 27)
+    monkeypatch.setattr(tied, "WARM", 2)
+    problem = sparse(seed, sides)
+    best, node = optimum(problem), tied.TiedRoot(problem).node()
+    for sweep in range(2):
+        before, (node, _) = node.lower, node.swept(best + 1.0, 0.7, (seed, sweep), False)
+    assert isinstance(node, Node) and before <= node.lower <= best + 1e-9
+    found = bound(problem, sweeps=4000)
+    assert found.solved and found.lower <= best + 1e-9
     assert found.best_energy == pytest.approx(best, abs=1e-6 * max(1.0, abs(best)))
 
 
@@ -101,12 +116,12 @@ def test_equal_seeds_give_equal_runs():
 def test_size_decides_the_form(monkeypatch):
     large = cells()
     monkeypatch.setattr(tied, "MOST_DENSE", bytes_needed(large))
-    assert isinstance(tied.rooted(large), Root)
+    assert tied.TiedRoot(large).thick
     monkeypatch.setattr(tied, "MOST_DENSE", bytes_needed(large) - 1)
-    assert isinstance(tied.rooted(large), tied.TiedRoot)
+    assert not tied.TiedRoot(large).thick
     apart = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
     formula = Formula(apart, apart, lambda a, b: (a - b)[..., 0] ** 2)
-    assert isinstance(tied.rooted(Problem((5, 5), [formula])), Root)  # which costs all pairs
+    assert tied.TiedRoot(Problem((5, 5), [formula])).thick  # which costs all pairs
 
 
 def test_memory_is_counted_before_it_is_taken():
