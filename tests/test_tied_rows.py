@@ -59,6 +59,21 @@ def test_the_bound_holds_and_splitting_meets_the_optimum(seed, sides):
     assert found.best_energy == pytest.approx(best, abs=1e-6 * max(1.0, abs(best)))
 
 
+@pytest.mark.parametrize("sides", SIDES)
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_over_all_pairs_takes_over_what_is_proved(seed, sides, monkeypatch):
+    monkeypatch.setattr(tied, "MOST_DENSE", 1 << 27)
+    monkeypatch.setattr(tied, "WARM", 2)
+    problem = sparse(seed, sides)
+    best, node = optimum(problem), tied.TiedRoot(problem).node()
+    for sweep in range(2):
+        before, (node, _) = node.lower, node.swept(best + 1.0, 0.7, (seed, sweep), False)
+    assert isinstance(node, Node) and before <= node.lower <= best + 1e-9
+    found = bound(problem, sweeps=4000)
+    assert found.solved and found.lower <= best + 1e-9
+    assert found.best_energy == pytest.approx(best, abs=1e-6 * max(1.0, abs(best)))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_sweeps_leave_what_a_matching_costs_and_no_negative_term(seed):
     problem = sparse(seed, SIDES[seed % 4])
