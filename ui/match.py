@@ -12,8 +12,8 @@ from features.recipe import OWN
 from ui import (
     canvas,
     data,
-    debug,
     desk,
+    doors,
     examples,
     exports,
     live,
@@ -21,13 +21,13 @@ from ui import (
     outcome,
     run_book,
     scrubber,
+    teach,
     toolbar,
     url_state,
     visitors,
     warmup,
 )
 from ui.jobs.job import Job, Snapshot
-from ui.learn import teach
 from ui.page_run import Run
 from ui.sidebar import Chosen, drop_zone, problem_of, sidebar
 from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START
@@ -67,7 +67,7 @@ def show() -> None:
         with figures:
             if over is not None:
                 outcome.show(over)
-                debug.offer(over.matching, partial(canvas.picked, CANVAS))
+                doors.offer(over.matching, partial(canvas.picked, CANVAS))
         with more:
             if over is not None:
                 outcome.compare(over)

@@ -1,27 +1,45 @@
 """PAGES: what the navigation offers, in this order."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from ui import compare, debug, experiments, learn, match
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 STYLE = Path(__file__).with_name("page.css")
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: the function that draws it, and what the navigation needs to know."""
+    """A page: the module of this room whose `show` draws it, and what the navigation says.
 
-    show: Callable[[], None]
-    settings: dict[str, Any]
+    A module is imported when its page is first opened: nobody waits for what they do not look at.
+    """
+
+    name: str
+    title: str
+    icon: str
+    default: bool = False
+
+    def show(self) -> None:
+        import_module(f"ui.{self.name}").show()
+
+    @property
+    def entry(self) -> StreamlitPage:
+        """As Streamlit knows it."""
+        return st.Page(self.show, title=self.title, icon=self.icon, url_path=self.name, default=self.default)
 
 
-PAGES = [
-    Page(match.show, {"title": "Match", "icon": ":material/share:", "url_path": "match", "default": True}),
-    Page(learn.show, {"title": "Learn", "icon": ":material/school:", "url_path": "learn"}),
-    Page(compare.show, {"title": "Compare", "icon": ":material/leaderboard:", "url_path": "compare"}),
-    Page(debug.show, {"title": "Debug", "icon": ":material/bug_report:", "url_path": "debug"}),
-    Page(experiments.show, {"title": "Experiments", "icon": ":material/science:", "url_path": "experiments"}),
-]
+PAGES = (
+    Page("match", "Match", ":material/share:", default=True),
+    Page("learn", "Learn", ":material/school:"),
+    Page("compare", "Compare", ":material/leaderboard:"),
+    Page("debug", "Debug", ":material/bug_report:"),
+    Page("experiments", "Experiments", ":material/science:"),
+)
+
+
+def page(name: str) -> StreamlitPage:
+    """One of them, to turn to."""
+    return next(one.entry for one in PAGES if one.name == name)

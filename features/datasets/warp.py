@@ -12,9 +12,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from matplotlib.cbook import get_sample_data
 from numpy.typing import NDArray
-from scipy.interpolate import RBFInterpolator
 from scipy.spatial import cKDTree
 
 from features.datasets.base import Dataset
@@ -35,6 +33,8 @@ POOL = 600  # detections per picture, among which the pair's points are chosen
 
 @lru_cache(maxsize=1)
 def photograph() -> Image:
+    from matplotlib.cbook import get_sample_data  # late, as is the spline's library: other data sets need neither
+
     return decode(Path(str(get_sample_data("grace_hopper.jpg", asfileobj=False))).read_bytes(), name="grace_hopper.jpg")
 
 
@@ -64,6 +64,8 @@ def affine(rng: np.random.Generator, strength: float) -> Map:
 
 def thin_plate(rng: np.random.Generator, strength: float) -> Map:
     """The smoothest map through shifted control points; shifts small enough that it never folds."""
+    from scipy.interpolate import RBFInterpolator
+
     line = np.linspace(0, 1, CONTROL)
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2) * (np.array(SIZE) - 1.0)
     shifts = strength * rng.uniform(-34, 34, grid.shape)
