@@ -14,7 +14,8 @@ STYLE = Path(__file__).with_name("page.css")
 class Page:
     """A page: the module of this room whose `show` draws it, and what the navigation says.
 
-    A module is imported when its page is first opened: nobody waits for what they do not look at.
+    Modules are imported when a page is first opened: the frame is in the browser by then, and loads what it needs at
+    the same time; and nobody waits for a page that they do not look at.
     """
 
     name: str
@@ -23,7 +24,13 @@ class Page:
     default: bool = False
 
     def show(self) -> None:
+        from ui import present, url_state, visitors, warmup
+
+        visitors.begin()
+        present.begin()
+        url_state.turn_to(self.name)
         import_module(f"ui.{self.name}").show()
+        warmup.begin()  # last: the compiler shall not compete with the first picture
 
     @property
     def entry(self) -> StreamlitPage:
