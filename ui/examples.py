@@ -50,7 +50,7 @@ def greet() -> None:
     url_state.follow(EXAMPLES[0].recipe)
 
 
-def show(*, pictures: bool) -> None:
+def show(*, pictures: bool = True) -> None:
     """The row of examples; with their pictures where somebody looks at them, which take longer than the page."""
     with st.container(horizontal=True, gap="xsmall", key="gallery"):
         for example in EXAMPLES:

@@ -240,7 +240,7 @@ def bake(on: Face, shine: Texture, density: float) -> NDArray[np.uint8]:
     """A face's paint under its light, as an 8-bit sRGB texture."""
     size = on.pixels(density)
     colour = np.clip(on.paint(*size), 0, 1) ** GAMMA * cv2.resize(shine, size)
-    return np.round(255 * np.clip(colour, 0, 1) ** (1 / GAMMA)).astype(np.uint8)
+    return np.asarray(np.round(255 * np.clip(colour, 0, 1) ** (1 / GAMMA)), np.uint8)
 
 
 def warp(
