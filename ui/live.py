@@ -14,7 +14,7 @@ from features.limits import LIMITS
 from features.metrics import WORD
 from features.models import MODELS
 from features.pairs import Pair, View
-from ui import canvas, scrubber, toolbar, url_state
+from ui import canvas, scrubber, toolbar, url_state, warmup
 from ui.canvas import Line, Side, matrix
 from ui.charts.run import LEFT, RIGHT, blank, energy_chart, lanes_chart, penalty_chart
 from ui.jobs.job import Frame, Snapshot
@@ -41,6 +41,7 @@ PROMISES = (
 
 WORDS = {
     "waiting": "Waiting for its turn",
+    "compiling": "Compiling",
     "building": "Building the problem",
     "running": "Running",
     "paused": "Paused",
@@ -150,10 +151,13 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
         st.error(f"The run failed: {snapshot.error}")
         return
     parts = [f"**{WORDS[snapshot.status]}**"]
+    if snapshot.status == "compiling":
+        what = "the local search" if snapshot.iteration and scrubber.polishes(run.job.method) else "the solver"
+        parts = [f"**Compiling {what}**, once on this machine: at most {warmup.begin().remaining:.0f} s, not counted"]
     if snapshot.status == "waiting" and snapshot.position:
         parts.append(turn(snapshot))
     parts.append(f"iteration {snapshot.iteration:,}")
-    if snapshot.active and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
+    if snapshot.status == "running" and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
         parts.append("in NumPy while the solver compiles (once)")
     parts.append(f"{snapshot.elapsed:.2f} s")
     if snapshot.rate and snapshot.status == "running":
