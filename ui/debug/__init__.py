@@ -16,7 +16,7 @@ import streamlit as st
 from adgm.terms import Match
 from features.explain import Case, case_of
 from features.lessons import FAILING
-from features.recipe import OWN
+from features.recipe import OWN, Recipe
 from ui import url_state
 from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
 from ui.jobs.task import Report

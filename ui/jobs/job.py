@@ -90,8 +90,8 @@ class Job:
 
     `adgm.run.Run` does the work; the job decides when, and keeps what a page shows. The problem may also be a function
     that builds it: that is the job's first work. As long as the method `lacks` code to go on from its state, because
-    that is still being compiled, the job waits, and that is not counted. A `light` job is run for its end: it stores fewer
-    iterations, because stopping to store one costs a fast method its speed.
+    that is still being compiled, the job waits, and that is not counted. A `light` job is run for its end: it stores
+    fewer iterations, because stopping to store one costs a fast method its speed.
     """
 
     def __init__(
