@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -18,6 +19,7 @@ from adgm.warmup import KEPT, STAGES
 from ui.jobs.meanwhile import Meanwhile, possible
 
 Lacks = Callable[[Any], bool]  # of a run's state: whether it cannot go on before more is compiled
+NEXT = ("scipy.spatial", "scipy.sparse.csgraph")  # what a first run imports, and the page it starts on does not
 USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
 
 
@@ -34,6 +36,8 @@ class WarmUp:
         self.thread.start()
 
     def _watch(self) -> None:
+        for name in NEXT:
+            import_module(name)
         if KEPT:
             self._compile()
         for name, event in self.reached.items():
