@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from ui.pages import PAGES, STYLE
+from ui.pages import ICON, PAGES, STYLE
 
 st.set_page_config(
     page_title="ADGM: watch graph matching work",
-    page_icon=":material/share:",
+    page_icon=ICON,
     layout="wide",
     initial_sidebar_state=340,
 )

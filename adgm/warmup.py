@@ -23,7 +23,7 @@ KEPT = CACHED  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
 TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
 BESIDE = "local search"  # what the second process is told to compile
-GIVING_WAY = 10  # added to the priority: a page that is drawn, and a run, come first
+GIVING_WAY = 5  # added to the priority: a page that is drawn, and a run, come first
 
 
 def plain() -> None:

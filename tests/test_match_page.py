@@ -314,7 +314,7 @@ def test_scrubbing_and_filters_change_what_is_drawn():
     page = Page(SMALL).start()
 
     def lines() -> int:
-        data = json.loads(page.test.get("bidi_component")[0].proto.json)
+        (data,) = json.loads(page.test.get("bidi_component")[0].proto.json)
         return len(data["lines"]["i"])
 
     matched = len(page.result.pairs)

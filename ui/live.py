@@ -14,7 +14,7 @@ from features.limits import LIMITS
 from features.metrics import WORD
 from features.models import MODELS
 from features.pairs import Pair, View
-from ui import canvas, scrubber, toolbar, url_state, warmup
+from ui import canvas, scrubber, toolbar, url_state
 from ui.canvas import Line, Side, matrix
 from ui.charts.run import LEFT, RIGHT, blank, energy_chart, lanes_chart, penalty_chart
 from ui.jobs.job import Frame, Snapshot
@@ -153,7 +153,7 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
     parts = [f"**{WORDS[snapshot.status]}**"]
     if snapshot.status == "compiling":
         what = "the local search" if snapshot.iteration and scrubber.polishes(run.job.method) else "the solver"
-        parts = [f"**Compiling {what}**, once on this machine: at most {warmup.begin().remaining:.0f} s, not counted"]
+        parts = [f"**Compiling {what}**, once on this machine; this does not count"]
     if snapshot.status == "waiting" and snapshot.position:
         parts.append(turn(snapshot))
     parts.append(f"iteration {snapshot.iteration:,}")

@@ -8,6 +8,13 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 STYLE = Path(__file__).with_name("page.css")
+# Two graphs, and a line between them: carried by the page itself, as a sign of Streamlit's would be fetched elsewhere.
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' stroke='%230072b2' "
+    "fill='%230072b2' stroke-width='2'%3E%3Cpath fill='none' d='M5 5v14M19 5v14M5 5l14 14M5 19 19 5'/%3E"
+    "%3Ccircle cx='5' cy='5' r='3'/%3E%3Ccircle cx='5' cy='19' r='3'/%3E%3Ccircle cx='19' cy='5' r='3'/%3E"
+    "%3Ccircle cx='19' cy='19' r='3'/%3E%3C/svg%3E"
+)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from adgm._kernels import FloatArray
 from adgm.plain import compiled
 from adgm.solver import ADGM, TRACED, ADGMState
 
-LARGEST = 1500  # variables: NumPy walks over all pairs of them, a few hundredths of a second for as many
+LARGEST = 1500  # variables: NumPy walks over all pairs of them, some thousandths of a second for as many
 
 
 def possible(method: Any, order: int, shape: tuple[int, int]) -> bool:
@@ -61,7 +61,7 @@ class Meanwhile:
         rows: list[tuple[float, ...]] = []
         due, every = list(state.due), self.method.round_every
         while len(rows) < n and not self.method.done(state):
-            made = reference.step(problem, self.method, state)
+            made = reference.step(problem, self.method, state, Problem.contract)
             energy = sum(problem.energies(made.blocks))
             rows.append((made.gap, made.change, state.rho, energy))  # the ρ of this iteration
             grown, often = made.increases > state.increases, every and made.iteration % every == 0
