@@ -1,8 +1,8 @@
 """Compile the kernels into numba's cache, in the order in which a visitor needs them: python -m adgm.warmup
 
 Each stage solves a tiny problem that needs certain kernels, and its name is printed when they are there. A process of
-its own does this beside a server: compiling holds the interpreter, and would hold the server's. It gives way to
-everything else, and where there are two cores a second process compiles the local search at the same time.
+its own does this beside a server: compiling holds the interpreter, and would hold the server's. Where there are two
+cores a second process compiles the local search at the same time.
 """
 
 import os
@@ -23,7 +23,6 @@ KEPT = CACHED  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
 TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
 BESIDE = "local search"  # what the second process is told to compile
-GIVING_WAY = 5  # added to the priority: a page that is drawn, and a run, come first
 
 
 def plain() -> None:
@@ -88,6 +87,4 @@ def compile_all() -> None:
 
 
 if __name__ == "__main__":
-    with suppress(AttributeError, OSError):  # a system without priorities
-        os.nice(GIVING_WAY)
     local_search() if sys.argv[1:] == [BESIDE] else compile_all()
