@@ -14,10 +14,11 @@ from contextlib import suppress
 import numpy as np
 
 from adgm._kernels.cache import CACHED
+from adgm.branch_and_bound import Node
 from adgm.local_search import polish
 from adgm.methods import METHODS, solve
 from adgm.problem import Dense, Problem, Sparse
-from adgm.tied_rows import TiedRoot
+from adgm.tied_rows import TiedNode, TiedRoot
 
 KEPT = CACHED  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
@@ -53,7 +54,8 @@ def fusion() -> None:
 
 
 def ties() -> None:
-    node = TiedRoot(Problem((2, 3), [Dense(np.eye(6)[0]), Sparse(PAIRS, -np.ones(3), symmetric=True)])).node()
+    problem = Problem((2, 3), [Dense(np.eye(6)[0]), Sparse(PAIRS, -np.ones(3), symmetric=True)])
+    node: Node | TiedNode = TiedRoot(problem).node()
     for sweep in range(3):  # what large sparse problems begin with, and are bounded by
         node, _ = node.swept(-1.0, 0.7, (0, sweep), False)
 
