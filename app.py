@@ -2,16 +2,13 @@
 
 import streamlit as st
 
-from ui import present, url_state, visitors, warmup
-from ui.pages import PAGES, STYLE
+from ui.pages import ICON, PAGES, STYLE
 
 st.set_page_config(
-    page_title="ADGM: watch graph matching work", page_icon="🕸️", layout="wide", initial_sidebar_state=340
+    page_title="ADGM: watch graph matching work",
+    page_icon=ICON,
+    layout="wide",
+    initial_sidebar_state=340,
 )
 st.html(STYLE)
-visitors.begin()
-warmup.begin()
-present.begin()
-page = st.navigation([st.Page(page.show, **page.settings) for page in PAGES], position="top")
-url_state.turn_to(page.url_path)
-page.run()
+st.navigation([page.entry for page in PAGES], position="top").run()

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from adgm.deadline import check_time
 from adgm.problem import ANY, EXACTLY_ONE, Problem
@@ -34,8 +33,8 @@ def exchanges(problem: Problem, answer: ArrayLike, other: ArrayLike) -> list[Ass
             same = place[order[1:]] == place[order[:-1]]
             ties.append(np.stack([order[:-1][same], order[1:][same]]))
     ends = np.concatenate(ties, axis=1) if ties else np.empty((2, 0), np.int64)
-    graph = coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(len(pairs), len(pairs)))
-    count, group = connected_components(graph, directed=False)
+    graph = scipy.sparse.coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(len(pairs), len(pairs)))
+    count, group = scipy.sparse.csgraph.connected_components(graph, directed=False)
     found = []
     for k in range(count):
         members = np.zeros(problem.n, bool)

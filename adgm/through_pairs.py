@@ -5,17 +5,17 @@ ascent, and every limit holds between two sweeps.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
-from adgm.baselines.dd import DD, DDState, begin_with, better, relative_gap
+from adgm.baselines.dd import DD, BoundState, DDState, begin_with, better, relative_gap, sweeps
 from adgm.branch_and_bound import quick_bound
 from adgm.local_search import improve
 from adgm.pair_minorant import Shares
 from adgm.problem import Problem
 from adgm.rounding import Assignment
 from adgm.run import unary_matching
-from adgm.state import State
 from adgm.tied_rows import searchable
 
 # Most rounds of moving shares, of so many steps each, and how many without gain end it.
@@ -23,20 +23,17 @@ ROUNDS, STEPS, PATIENCE = 40, 30, 6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PairsState(State):
-    """The shares of the hyperedges, the minorant that is being bounded, and what is proved so far."""
+class PairsState(BoundState):
+    """The shares of the hyperedges, and the minorant that is being bounded."""
 
     shares: Shares
     scale: float
     low: Problem | None = None  # None: the next round makes one
     inner: DDState | None = None
     met: tuple[Assignment, ...] = ()  # matchings that the shares are moved by
-    lower: float = -np.inf  # no matching costs less
     rounds: int = 0
     before: float = -np.inf  # the bound when the round began
     stalled: int = 0  # rounds without gain
-    nodes: int = 1
-    proved: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,14 +54,7 @@ class ThroughPairs:
 
     def step(self, problem: Problem, state: PairsState, n: int = 1) -> PairsState:
         """n sweeps further, fewer if the search ends."""
-        bounds: list[float] = []
-        energies: list[float] = []
-        while len(bounds) < n and not self.done(state):
-            state = self._sweep(problem, state)
-            bounds.append(state.lower)
-            energies.append(state.best_energy)
-        trace = {"bound": np.array(bounds), "energy": np.array(energies)}
-        return replace(state, trace=trace, converged=state.proved) if bounds else state
+        return sweeps(state, n, self.done, partial(self._sweep, problem))
 
     def _sweep(self, problem: Problem, state: PairsState) -> PairsState:
         """One sweep of the minorant; where that ends, the shares are moved for the next one."""

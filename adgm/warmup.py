@@ -1,15 +1,21 @@
 """Compile the kernels into numba's cache, in the order in which a visitor needs them: python -m adgm.warmup
 
 Each stage solves a tiny problem that needs certain kernels, and its name is printed when they are there. A process of
-its own does this beside a server: compiling holds the interpreter, and would hold the server's.
+its own does this beside a server: compiling holds the interpreter, and would hold the server's. Where there are two
+cores a second process compiles the local search at the same time.
 """
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
 from adgm._kernels.cache import CACHED
 from adgm.branch_and_bound import Node, Root
+from adgm.local_search import polish
 from adgm.methods import METHODS, solve
 from adgm.problem import Dense, Problem, Sparse
 from adgm.tied_rows import TiedNode, TiedRoot
@@ -17,6 +23,7 @@ from adgm.tied_rows import TiedNode, TiedRoot
 KEPT = CACHED  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
 TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
+BESIDE = "local search"  # what the second process is told to compile
 
 
 def plain() -> None:
@@ -60,7 +67,23 @@ STAGES: dict[str, Callable[[], None]] = {
     "fusion": fusion,
 }
 
-if __name__ == "__main__":
+
+def local_search() -> None:
+    polish(Problem((2, 3), [Dense(np.eye(6))]), np.eye(2, 3).ravel() > 0)
+
+
+def compile_all() -> None:
+    """Every stage, in turn; the first one while the local search is compiled beside it, which the second one needs."""
+    beside = None
+    if KEPT and (os.cpu_count() or 1) > 1:
+        with suppress(OSError):
+            beside = subprocess.Popen([sys.executable, "-m", "adgm.warmup", BESIDE])
     for name, stage in STAGES.items():
         stage()
         print(name, flush=True)
+        if beside is not None:
+            beside.wait()
+
+
+if __name__ == "__main__":
+    local_search() if sys.argv[1:] == [BESIDE] else compile_all()

@@ -9,8 +9,8 @@ itself is to be expected, however different it looks. No map of the whole pictur
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from features.keypoints import Keypoints
 
@@ -79,7 +79,7 @@ def neighbours(xy: Floats, k: int) -> Ints:
     n = len(xy)
     if n < 2:
         return np.empty((0, 2), np.int64)
-    distance, found = cKDTree(xy).query(xy, k=min(k + NEAR, n))
+    distance, found = scipy.spatial.cKDTree(xy).query(xy, k=min(k + NEAR, n))
     elsewhere = distance > 1e-6  # a place with several orientations is several points
     i, position = np.nonzero(elsewhere & (np.cumsum(elsewhere, axis=1) <= k))
     codes = np.sort(np.stack([i, found[i, position]], 1), axis=1) @ [n, 1]
@@ -167,7 +167,7 @@ def local_maps(xy: Floats, seeded: Ints, right: Floats, slack: float) -> Expecte
     if count < AGREE:
         return Expected(xy, np.broadcast_to(np.eye(2), (n, 2, 2)), np.zeros(n, bool))
     source, target = xy[seeded[:, 0]], right[seeded[:, 1]]
-    distance, found = cKDTree(source).query(xy, k=count + 1)
+    distance, found = scipy.spatial.cKDTree(source).query(xy, k=count + 1)
     own = seeded[found, 0] == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
     found, distance = found[~own].reshape(n, count), distance[~own].reshape(n, count)
@@ -202,7 +202,7 @@ def around(expected: Expected, right: Floats, reach: float) -> tuple[Ints, Ints]
     if not len(rows):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     near = min(NEAR, len(right))
-    distance, found = cKDTree(right).query(expected.place[rows], k=near, distance_upper_bound=reach)
+    distance, found = scipy.spatial.cKDTree(right).query(expected.place[rows], k=near, distance_upper_bound=reach)
     hit = np.isfinite(distance.reshape(len(rows), near))
     return np.repeat(rows, hit.sum(axis=1)), found.reshape(len(rows), near)[hit].astype(np.int64)
 

@@ -6,20 +6,22 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from adgm import METHODS, Problem, Result, State
+from features import plots
 from features.metrics import BETTER, SAME, WORD, Metrics, as_assignment, measure, measure_matches, number, ratio
 from features.models import MODELS
 from features.pairs import Pair
-from features.plots.figures import grid
 from features.ransac import CLASSICS
 from features.recipe import PAIR_FILE, Recipe
 from features.tables import Table, csv_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CLASSIC_LABELS = {key: classic.label for key, classic in CLASSICS.items()}
 LABELS = {key: entry.label for key, entry in METHODS.items()} | CLASSIC_LABELS
@@ -218,7 +220,7 @@ def _share(value: float) -> str:
 # ---- pictures and matchings --------------------------------------------------------------------------------------
 
 
-def grid_figure(pair: Pair, rows: Sequence[Row]) -> Figure:
+def grid_figure(pair: Pair, rows: Sequence[Row]) -> "Figure":
     """The matchings side by side, method correct/total (score), as in the paper's figures."""
     done = {row.label: row for row in rows if row.metrics is not None}
     metrics = [row.metrics for row in done.values() if row.metrics is not None]
@@ -230,7 +232,7 @@ def grid_figure(pair: Pair, rows: Sequence[Row]) -> Figure:
             note += f" The truth has {number(metrics[0].truth_score)}."
     best = [label for label, row in done.items() if is_best(row, rows)]
     cells = {label: (row.caption, row.pairs) for label, row in done.items()}
-    return grid(pair, cells, best=best, note=note)
+    return plots.figures.grid(pair, cells, best=best, note=note)
 
 
 def matchings_json(pair: Pair, rows: Sequence[Row]) -> bytes:

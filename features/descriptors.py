@@ -10,8 +10,8 @@ from typing import Any
 
 import cv2
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from features import rootsift
 from features.graphs import as_points
@@ -226,7 +226,7 @@ def _colour_patches(view: View) -> NDArray[np.float64]:
 
 
 def _distances(left: NDArray[Any], right: NDArray[Any], metric: str = "euclidean") -> Costs:
-    costs: Costs = cdist(left, right, metric)
+    costs: Costs = scipy.spatial.distance.cdist(left, right, metric)
     return costs
 
 

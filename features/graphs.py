@@ -12,9 +12,8 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import Delaunay, cKDTree
-from scipy.spatial.distance import pdist, squareform
 
 MOST_EDGES = 5_000_000  # beyond this a list of edges no longer fits beside the solver in a laptop's memory
 FLAT = 1e-9  # points whose spread across a line is this small a part of their spread along it are collinear
@@ -102,7 +101,7 @@ def nearest(xy: ArrayLike, k: int = 5) -> Graph:
     n = len(points)
     if k >= n - 1:
         return complete(points)
-    _, found = cKDTree(points).query(points, k=k + 1)
+    _, found = scipy.spatial.cKDTree(points).query(points, k=k + 1)
     # A point is usually its own nearest; where coincident points hide it, the last of the list goes instead.
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
@@ -114,7 +113,7 @@ def radius(xy: ArrayLike, radius: float | None = None) -> Graph:
     points = as_points(xy)
     if len(points) < 2:
         return Graph(len(points), np.empty((0, 2), dtype=np.int64))
-    distance = squareform(pdist(points))
+    distance = scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(points))
     if radius is None:
         radius = distance.sum() / (len(points) * (len(points) - 1)) / 2
     if not radius >= 0:
@@ -223,5 +222,5 @@ def _triangulate(places: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArra
     if across <= FLAT * along:
         return none
     # Unit scale and zero mean: Qhull's tolerances are absolute.
-    mesh = Delaunay(centred / np.abs(centred).max())
+    mesh = scipy.spatial.Delaunay(centred / np.abs(centred).max())
     return mesh.simplices.astype(np.int64), mesh.coplanar[:, [0, 2]].astype(np.int64)

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import cv2
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
 
 from features import rootsift
 from features.images import Image
@@ -163,7 +163,9 @@ def detect(image: Image, detector: str, count: int, *, even: bool = False) -> Ke
     if even:
         return candidates.take(spread(candidates.xy, count))
     if not DETECTORS[detector].twins:
-        candidates = candidates.take(_walk(candidates.xy, cKDTree(candidates.xy), CLOSEST, len(candidates)))
+        candidates = candidates.take(
+            _walk(candidates.xy, scipy.spatial.cKDTree(candidates.xy), CLOSEST, len(candidates))
+        )
     return candidates.take(strongest(candidates, count, image.size))
 
 
@@ -198,7 +200,7 @@ def spread(xy: Floats, count: int, closest: float = CLOSEST) -> NDArray[np.int64
     """
     if len(xy) == 0:
         return np.empty(0, np.int64)
-    tree = cKDTree(xy)
+    tree = scipy.spatial.cKDTree(xy)
     chosen = _walk(xy, tree, closest, count)
     low, high = closest, float(np.hypot(*np.ptp(xy, axis=0))) + 1.0
     while len(chosen) == count and high - low > 0.01 * low:
@@ -211,7 +213,7 @@ def spread(xy: Floats, count: int, closest: float = CLOSEST) -> NDArray[np.int64
     return chosen
 
 
-def _walk(xy: Floats, tree: cKDTree, radius: float, count: int) -> NDArray[np.int64]:
+def _walk(xy: Floats, tree: "scipy.spatial.cKDTree", radius: float, count: int) -> NDArray[np.int64]:
     free = np.ones(len(xy), bool)
     kept: list[int] = []
     i = 0

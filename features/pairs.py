@@ -9,10 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-from scipy.spatial import cKDTree
 
 from adgm import Problem
 from features.images import Image, decode, from_array
@@ -126,18 +124,21 @@ class Pair:
         return _nearest_partners(self._near)
 
     @cached_property
-    def _near(self) -> csr_array:
+    def _near(self) -> scipy.sparse.csr_array:
         """Distances, in pixels, of the left points under the map from the right points within the tolerance."""
         assert self.homography is not None
         n1, n2 = self.shape
         if not n1 or not n2:
-            return csr_array((n1, n2))
+            return scipy.sparse.csr_array((n1, n2))
         carried = mapped(self.homography, self.left.points.xy)
         seen = np.asarray(np.isfinite(carried).all(axis=1))  # the map may send a point to infinity
-        trees = cKDTree(np.where(seen[:, None], carried, 1e12)), cKDTree(self.right.points.xy)
+        trees = (
+            scipy.spatial.cKDTree(np.where(seen[:, None], carried, 1e12)),
+            scipy.spatial.cKDTree(self.right.points.xy),
+        )
         found = trees[0].sparse_distance_matrix(trees[1], self.tolerance, output_type="ndarray")
         found = found[seen[found["i"]]]
-        return csr_array((found["v"], (found["i"], found["j"])), shape=(n1, n2))
+        return scipy.sparse.csr_array((found["v"], (found["i"], found["j"])), shape=(n1, n2))
 
     def accuracy(self, matching: ArrayLike) -> float:
         """The share of the left points with a true partner that are matched to one; nan if no point has one."""
@@ -236,7 +237,7 @@ def mapped(homography: Floats, xy: Floats) -> Floats:
         return np.asarray(lifted[:, :2] / lifted[:, 2:])
 
 
-def _nearest_partners(near: csr_array) -> NDArray[np.int64]:
+def _nearest_partners(near: scipy.sparse.csr_array) -> NDArray[np.int64]:
     """The most pairs of a sparse matrix of distances, one to one, and of those the least sum."""
     n1, n2 = near.shape
     truth = np.full(n1, -1, np.int64)
@@ -247,10 +248,10 @@ def _nearest_partners(near: csr_array) -> NDArray[np.int64]:
     # fewest do.
     dear = 1.0 + float(near.data.sum())
     cost = np.concatenate([near.data + 1.0, np.full(n1, dear + n1)])
-    table = csr_array(
+    table = scipy.sparse.csr_array(
         (cost, (np.concatenate([rows, np.arange(n1)]), np.concatenate([cols, n2 + np.arange(n1)]))), (n1, n2 + n1)
     )
-    left, right = min_weight_full_bipartite_matching(table)
+    left, right = scipy.sparse.csgraph.min_weight_full_bipartite_matching(table)
     kept = right < n2
     truth[left[kept]] = right[kept]
     return truth

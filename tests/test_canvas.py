@@ -75,7 +75,8 @@ class Script:
 
     @property
     def data(self) -> dict:
-        return json.loads(self.proto.json)
+        (data,) = json.loads(self.proto.json)
+        return data
 
     @property
     def texts(self) -> list[str]:

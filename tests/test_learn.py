@@ -18,7 +18,8 @@ from adgm import ADGM, EXACTLY_ONE, reference
 from adgm.reference import Iterate
 from features import lessons
 from features.recipe import OWN, Recipe
-from ui.learn import formula, teach, worksheet
+from ui import teach
+from ui.learn import formula, worksheet
 from ui.learn.assignment import SIX, as_points, as_text
 from ui.learn.chapter import Chapter
 from ui.learn.chapters import CHAPTERS

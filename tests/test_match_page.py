@@ -314,7 +314,7 @@ def test_scrubbing_and_filters_change_what_is_drawn():
     page = Page(SMALL).start()
 
     def lines() -> int:
-        data = json.loads(page.test.get("bidi_component")[0].proto.json)
+        (data,) = json.loads(page.test.get("bidi_component")[0].proto.json)
         return len(data["lines"]["i"])
 
     matched = len(page.result.pairs)
@@ -416,6 +416,15 @@ def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():
     page.run()
     assert page.recipe == recipe
     assert page.chosen.pair.shape == pair.shape and page.chosen.own
+
+
+@pytest.mark.parametrize("key", ["Left image", "both images"])
+def test_a_file_that_is_no_image_is_refused_at_once_by_its_name(key):
+    page = Page({"data": OWN})
+    upload(page, key, "letter.png", b"only words", "image/png")
+    (said,) = (error.value.replace("\\", "") for error in page.run().test.error)
+    assert "letter.png" in said and "JPEG, PNG" in said
+    assert not page.says("One image more.")
 
 
 @pytest.mark.parametrize(

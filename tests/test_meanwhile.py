@@ -1,6 +1,7 @@
 """A run that begins in NumPy while its kernels are compiled ends as one that did not have to wait."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from adgm import METHODS
 from adgm.plain import compiled
 from adgm.plain import plain as plain_problem
 from adgm.run import Run
-from adgm.warmup import STAGES
 from features.recipe import Recipe
 from tests.problems import mixed, planted
+from ui.jobs.job import Job
 from ui.jobs.meanwhile import Meanwhile, possible
 from ui.warmup import latest, stage_of
 
@@ -37,16 +38,44 @@ def test_the_change_over_does_not_change_the_run(key, looks):
     problem = RECIPE.problem(RECIPE.pair())
     method = METHODS[key].make()
     assert possible(method, problem.order, problem.shape)
-    asked, waited = itertools.count(), []
-    borrowing = Meanwhile(method, lambda: next(asked) >= looks, lambda: waited.append(True))
+    asked = itertools.count()
+    borrowing = Meanwhile(method, lambda: next(asked) >= looks)
     ours = Run(plain_problem(problem), borrowing).finish(every=20)
     alone = Run(problem, method).finish(every=20)
     assert (ours.status, ours.matching.tolist()) == (alone.status, alone.matching.tolist())
     assert ours.energy == pytest.approx(alone.energy)
     for name in ("rho", "energy", "gap", "change"):  # later on the last bits of sums decide when rho grows
         np.testing.assert_allclose(ours.history[name][:60], alone.history[name][:60], rtol=1e-5, atol=1e-9)
-    assert bool(waited) == (looks == 10_000)
     assert borrowing.polish == method.polish
+
+
+def test_waiting_for_the_compiler_is_neither_computing_nor_over():
+    problem, there = RECIPE.problem(RECIPE.pair()), threading.Event()
+    method = Meanwhile(METHODS["adgm"].make(max_iter=30), there.is_set)
+    job = Job(method, plain_problem(problem), lacks=method.lacks).start()
+    while job.snapshot().status != "compiling":
+        job.rest(0.01)
+    held = job.snapshot()
+    assert held.active and held.iteration == 30 and held.best is not None  # what was rounded can be seen
+    job.rest(0.3)
+    assert job.snapshot().elapsed == held.elapsed
+    there.set()
+    end = job.wait()
+    assert end.status == "iteration limit" and end.iteration == 30
+    assert end.best_energy == pytest.approx(Run(problem, method.method).finish().energy)
+
+
+def test_a_run_that_waits_for_the_compiler_can_be_stopped_and_one_that_needs_it_first_builds_nothing():
+    problem, built = RECIPE.problem(RECIPE.pair()), []
+    method = Meanwhile(METHODS["adgm"].make(max_iter=5), lambda: False)
+    at_its_end = Job(method, plain_problem(problem), lacks=method.lacks).start()
+    at_once = Job(METHODS["adgm1"].make(), lambda: built.append(problem), lacks=lambda state: True).start()
+    for job in (at_its_end, at_once):
+        while job.snapshot().status != "compiling":
+            job.rest(0.01)
+        job.stop()
+        assert job.wait().status == "stopped"
+    assert at_its_end.result().matching.size and not built
 
 
 def test_a_comparison_waits_for_the_kernels_of_all_its_methods():
@@ -56,4 +85,4 @@ def test_a_comparison_waits_for_the_kernels_of_all_its_methods():
     assert needed(2, "adgm1") == "plain"
     assert needed(2, "adgm1", "rrwm") == "sparse" and needed(3, "adgm", "tm") == "third order"
     assert needed(2, "adgm+", "rrwm") == "portfolio"
-    assert needed(2, "fusion", "adgm+", "adgm1") == needed(3, "adgm+", "fusion") == list(STAGES)[-1] == "fusion"
+    assert needed(2, "fusion", "adgm+", "adgm1") == needed(3, "adgm+", "fusion") == "fusion"

@@ -13,3 +13,13 @@ def test_every_stage_is_told_when_its_kernels_are_there():
     words = [sys.executable, "-m", "adgm.warmup"]
     found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.splitlines() == list(STAGES)
+
+
+def test_the_match_page_brings_in_nothing_heavy_that_its_first_drawing_does_without():
+    """Each of these takes as long to import as the page to draw; Streamlit's own tests of the app import pandas."""
+    heavy = ["matplotlib", "pandas", "pyarrow", "scipy.spatial", "scipy.sparse", "scipy.interpolate", "pooch"]
+    pages = ["ui.learn", "ui.compare", "ui.debug", "ui.experiments", "experiments"]
+    load = "DATASETS['turntable'].load(points=3)"  # the first picture
+    code = f"import sys, ui.match; from features.datasets import DATASETS; {load}; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not set(found.stdout.split()) & {*heavy, *pages}

@@ -15,12 +15,13 @@ from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import Pair
 from features.plots.theme import KINDS
-from ui import canvas, desk, examples, exports, live, match, run_book, scrubber, url_state, visitors, warmup, widgets
+from ui import canvas, desk, examples, exports, live, run_book, scrubber, url_state, visitors, warmup, widgets
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.pool import POOL
 from ui.match import empty_state
 from ui.page_run import Run
+from ui.pages import page
 from ui.pictures import inline
 from ui.sidebar import Chosen, model_key, pair_key, problem_of, sidebar
 from ui.size import Size
@@ -422,4 +423,4 @@ def open_if_asked() -> None:
     canvas.clear_pick(CANVAS)
     scrubber.rewind()
     url_state.use(record)
-    st.switch_page(st.Page(match.show, url_path="match", default=True))
+    st.switch_page(page("match"))

@@ -50,13 +50,13 @@ def greet() -> None:
     url_state.follow(EXAMPLES[0].recipe)
 
 
-def show() -> None:
-    """The row of examples."""
+def show(*, pictures: bool = True) -> None:
+    """The row of examples; with their pictures where somebody looks at them, which take longer than the page."""
     with st.container(horizontal=True, gap="xsmall", key="gallery"):
         for example in EXAMPLES:
             with st.container(width=THUMBNAIL[0], gap="xsmall"):
-                picture = thumbnail(example.recipe.dataset, tuple(sorted(example.recipe.dataset_params.items())))
-                st.image(inline(picture), width=THUMBNAIL[0])
+                dataset, params = example.recipe.dataset, tuple(sorted(example.recipe.dataset_params.items()))
+                st.image(inline(thumbnail(dataset, params) if pictures else sheet()), width=THUMBNAIL[0])
                 st.button(
                     example.title,
                     key=f"example {example.title}",
@@ -68,6 +68,10 @@ def show() -> None:
                 )
 
 
+def sheet() -> NDArray[np.uint8]:
+    return np.full((THUMBNAIL[1], THUMBNAIL[0], 3), 225, np.uint8)
+
+
 def chosen(example: Example) -> bool:
     return url_state.current().dataset == example.recipe.dataset
 
@@ -75,21 +79,21 @@ def chosen(example: Example) -> bool:
 @st.cache_data(show_spinner=False, max_entries=32)
 def thumbnail(dataset: str, params: tuple[tuple[str, Value], ...]) -> NDArray[np.uint8]:
     """Both images of an example, small; a plain sheet where there is none."""
-    sheet = np.full((THUMBNAIL[1], THUMBNAIL[0], 3), 225, np.uint8)
+    drawn = sheet()
     if dataset == OWN or not DATASETS[dataset].available():
         sign = "+" if dataset == OWN else "download"
         scale = 1.2 if dataset == OWN else 0.45
         (width, height), _ = cv2.getTextSize(sign, cv2.FONT_HERSHEY_SIMPLEX, scale, 1)
         at = ((THUMBNAIL[0] - width) // 2, (THUMBNAIL[1] + height) // 2)
-        cv2.putText(sheet, sign, at, cv2.FONT_HERSHEY_SIMPLEX, scale, (110, 110, 110), 1, cv2.LINE_AA)
-        return sheet
+        cv2.putText(drawn, sign, at, cv2.FONT_HERSHEY_SIMPLEX, scale, (110, 110, 110), 1, cv2.LINE_AA)
+        return drawn
     pair = DATASETS[dataset].load(images=True, **dict(params))
     half = THUMBNAIL[0] // 2
     for k, view in enumerate((pair.left, pair.right)):
         if view.image is not None:
             rgb = view.image.rgb if dataset in PHOTOGRAPHED else dotted(view.image.rgb, view.points.xy)
-            sheet[:, k * half : (k + 1) * half] = _filled(rgb, (half - 1, THUMBNAIL[1]), half)
-    return sheet
+            drawn[:, k * half : (k + 1) * half] = _filled(rgb, (half - 1, THUMBNAIL[1]), half)
+    return drawn
 
 
 def dotted(rgb: NDArray[np.uint8], xy: NDArray[np.float64]) -> NDArray[np.uint8]:

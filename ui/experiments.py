@@ -12,8 +12,9 @@ from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, Content, Record
 from features.limits import LIMITS
-from ui import data, debug, match, url_state
+from ui import data, doors, url_state
 from ui.jobs.experiment import Laboratory, store_path
+from ui.pages import page
 from ui.results import Results, explore
 from ui.state import DEBUG_ROW, EXPERIMENT, ROW, RUN, VISITOR
 from ui.words import literal
@@ -310,11 +311,11 @@ def results_of(path: str, *version: float) -> Results:
 def open_if_asked() -> None:
     """Hand the run behind a row to the Match page, or to the Debug page."""
     if (asked := DEBUG_ROW.pop()) is not None:
-        debug.run_again(asked)
+        doors.run_again(asked)
     recipe = ROW.pop()
     if recipe is not None:
         if (run := RUN.get()) is not None:
             run.job.stop()
             run.job.wait(STOPPING)
         url_state.use(recipe)
-        st.switch_page(st.Page(match.show, url_path="match", default=True))
+        st.switch_page(page("match"))

@@ -8,10 +8,9 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from features import comparison as compared
-from features import exports
+from features import exports, plots
 from features.comparison import Row
 from features.metrics import number
-from features.plots import figures
 from features.problem_files import from_pair, write_problem
 from features.recipe import PAIR_FILE
 from ui import url_state
@@ -95,20 +94,20 @@ def picture(run: Run, kind: str) -> bytes:
     """The matching over the images, drawn with matplotlib."""
     found = run.matching
     strength = None if run.pair.judged else found.strengths
-    figure = figures.matches(
+    figure = plots.figures.matches(
         run.pair, found.pairs, strength=strength, strength_label=found.strength_label, caption=found.metrics.caption
     )
-    return figures.save(figure, kind)
+    return plots.figures.save(figure, kind)
 
 
 def curves(run: Run) -> bytes:
     frames = run.job.frames()
     rounded = [f.iteration for f in frames], [f.rounded_energy for f in frames]
     title = f"{run.title} {number(run.matching.metrics.score)}"
-    figure = figures.curves(
+    figure = plots.figures.curves(
         run.matching.result.history, sense=run.sense, rounded=rounded, truth=run.truth_energy, title=title
     )
-    return figures.save(figure, "png")
+    return plots.figures.save(figure, "png")
 
 
 def problem_file(run: Run, kind: str) -> bytes:
@@ -147,4 +146,4 @@ def comparison(chosen: Chosen, rows: Sequence[Row], command: str) -> None:
 
 
 def grid(chosen: Chosen, rows: Sequence[Row], kind: str) -> bytes:
-    return figures.save(compared.grid_figure(chosen.pair, rows), kind)
+    return plots.figures.save(compared.grid_figure(chosen.pair, rows), kind)

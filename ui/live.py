@@ -41,6 +41,7 @@ PROMISES = (
 
 WORDS = {
     "waiting": "Waiting for its turn",
+    "compiling": "Compiling",
     "building": "Building the problem",
     "running": "Running",
     "paused": "Paused",
@@ -150,10 +151,13 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
         st.error(f"The run failed: {snapshot.error}")
         return
     parts = [f"**{WORDS[snapshot.status]}**"]
+    if snapshot.status == "compiling":
+        what = "the local search" if snapshot.iteration and scrubber.polishes(run.job.method) else "the solver"
+        parts = [f"**Compiling {what}**, once on this machine; this does not count"]
     if snapshot.status == "waiting" and snapshot.position:
         parts.append(turn(snapshot))
     parts.append(f"iteration {snapshot.iteration:,}")
-    if snapshot.active and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
+    if snapshot.status == "running" and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
         parts.append("in NumPy while the solver compiles (once)")
     parts.append(f"{snapshot.elapsed:.2f} s")
     if snapshot.rate and snapshot.status == "running":

@@ -12,8 +12,8 @@ from features.recipe import OWN
 from ui import (
     canvas,
     data,
-    debug,
     desk,
+    doors,
     examples,
     exports,
     live,
@@ -21,13 +21,14 @@ from ui import (
     outcome,
     run_book,
     scrubber,
+    teach,
     toolbar,
     url_state,
     visitors,
     warmup,
 )
 from ui.jobs.job import Job, Snapshot
-from ui.learn import teach
+from ui.jobs.meanwhile import Meanwhile
 from ui.page_run import Run
 from ui.sidebar import Chosen, drop_zone, problem_of, sidebar
 from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START
@@ -67,7 +68,7 @@ def show() -> None:
         with figures:
             if over is not None:
                 outcome.show(over)
-                debug.offer(over.matching, partial(canvas.picked, CANVAS))
+                doors.offer(over.matching, partial(canvas.picked, CANVAS))
         with more:
             if over is not None:
                 outcome.compare(over)
@@ -88,11 +89,11 @@ def start(chosen: Chosen) -> Run | None:
     earlier = RUN.get()
     try:
         key, order, method = chosen.recipe.method, order_of(chosen), chosen.recipe.method_object()
-        method, borrowed = warmup.begin().meanwhile(key, method, order, chosen.pair.shape)
+        method, lacks = warmup.begin().meanwhile(key, method, order, chosen.pair.shape)
         pace, hurry = toolbar.PACES[st.session_state.get(PACE, toolbar.DEFAULT_PACE)]
         limit = float(st.session_state.get(LIMIT, 60))
-        build, visitor = partial(fitting_problem, chosen, borrowed), visitors.current()
-        job = Job(method, build, time_limit=limit, pace=pace, hurry=hurry, visitor=visitor)
+        build, visitor = partial(fitting_problem, chosen, isinstance(method, Meanwhile)), visitors.current()
+        job = Job(method, build, time_limit=limit, pace=pace, hurry=hurry, lacks=lacks, visitor=visitor)
         if (end := job.start().wait(AT_ONCE)).status == "failed":
             raise ValueError(end.error)
     except (ValueError, MemoryError) as error:

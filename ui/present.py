@@ -5,7 +5,6 @@ Both hold for the whole visit, also on the pages that are opened from there.
 """
 
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -32,7 +31,7 @@ def begin() -> None:
     if LOCK in st.query_params:
         st.session_state[_LOCKED] = frozenset(filter(None, st.query_params[LOCK].replace(" ", "").split(",")))
     with st.container(key="presenting" if active() else "not-presenting"):
-        keys: list[Any] = [{"keys": list(each), "does": does, "buttons": list(names)} for each, does, names in KEYS]
+        keys = tuple({"keys": each, "does": does, "buttons": names} for each, does, names in KEYS)
         _KEYS(
             key=_COMPONENT,
             data={"keys": keys, "on": active()},

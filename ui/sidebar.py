@@ -15,6 +15,7 @@ from adgm.penalty import AUTO, STIFFNESS
 from adgm.problem import CONSTRAINTS
 from features.datasets import DATASETS
 from features.exports import open_pair
+from features.images import decode
 from features.keypoints import DETECTORS, Keypoints
 from features.limits import LIMITS
 from features.matching import suited
@@ -198,6 +199,9 @@ def two_images() -> Pair | None:
         )
     if files == [None, None]:
         return remembered()
+    for side, file in zip(SIDES, files, strict=True):
+        if file is not None:  # what is no picture is refused at once, also while the other one is missing
+            readable(file.getvalue(), f"{file.name} ({side} image)")
     if files[0] is None or files[1] is None:
         st.caption("One image more.")
         return None
@@ -216,7 +220,7 @@ def two_images() -> Pair | None:
 
 def drop_zone() -> None:
     """Both images at once, in the main area: a phone hides the sidebar. `two_images` takes them from there."""
-    st.file_uploader(
+    dropped = st.file_uploader(
         "Two images",
         IMAGE_TYPES,
         accept_multiple_files=True,
@@ -224,6 +228,11 @@ def drop_zone() -> None:
         max_upload_size=UPLOAD_MB,
         help="The first is the left one. Points are detected for you; point files can be added in the sidebar.",
     )
+    for file in dropped[:2]:
+        try:
+            readable(file.getvalue(), file.name)
+        except ValueError as error:
+            st.error(literal(str(error)))
 
 
 def brought(files: Sequence[Any], recipe: Recipe) -> None:
@@ -263,6 +272,12 @@ def opened(data: bytes, name: str) -> tuple[Pair, Recipe | None]:
         return as_pair(read_problem(data, name)), GIVEN_COSTS
 
     return POOL.perform(read, visitors.current())
+
+
+@st.cache_data(show_spinner="Reading the image …", max_entries=4)
+def readable(data: bytes, name: str) -> None:
+    """Refuse, by its name, a file that is no picture, and say what would be one."""
+    POOL.perform(lambda: decode(data, name=name), visitors.current())
 
 
 @st.cache_data(show_spinner="Reading the images …", max_entries=4)

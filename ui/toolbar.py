@@ -75,14 +75,16 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         _pace()
         with st.container(key="scrub"):
             at = scrubber.show(run, labels, resting=snapshot.moving)
-        with st.popover(
+        gallery = st.popover(
             "Examples",
             icon=":material/photo_library:",
             key="examples",
             help="Pairs worth seeing, and your own pictures",
             disabled=present.locked("images") or present.locked("model"),
-        ):
-            examples.show()
+            on_change="rerun",
+        )
+        with gallery:
+            examples.show(pictures=bool(gallery.open))
         with st.popover("More", icon=":material/more_horiz:", key="rarely", help="Time limit, graph, editing points"):
             _more(active)
     return at

@@ -4,8 +4,9 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -14,10 +15,11 @@ import streamlit as st
 
 import adgm
 from adgm import ADGM
-from adgm.deadline import check_time
 from adgm.warmup import KEPT, STAGES
 from ui.jobs.meanwhile import Meanwhile, possible
 
+Lacks = Callable[[Any], bool]  # of a run's state: whether it cannot go on before more is compiled
+NEXT = ("scipy.spatial", "scipy.sparse.csgraph")  # what a first run imports, and the page it starts on does not
 USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
 
 
@@ -34,6 +36,8 @@ class WarmUp:
         self.thread.start()
 
     def _watch(self) -> None:
+        for name in NEXT:
+            import_module(name)
         if KEPT:
             self._compile()
         for name, event in self.reached.items():
@@ -67,23 +71,17 @@ class WarmUp:
             ):
                 self.reached[stage].wait()
 
-    def meanwhile(self, key: str, method: Any, order: int, shape: tuple[int, int]) -> tuple[Any, bool]:
-        """What to run now: the method itself if its kernels are there, else the same in NumPy until they are.
+    def meanwhile(self, key: str, method: Any, order: int, shape: tuple[int, int]) -> tuple[Any, Lacks]:
+        """What to run now: the method itself, or the same in NumPy until its kernels are there, where that is quick.
 
-        Returns also whether NumPy begins: then the problem must be `adgm.plain`. Where that would take too long, this
-        waits.
+        Returns also when the run has to wait for them: at its end if NumPy begins (then the problem must be
+        `adgm.plain`), else before anything.
         """
-        stage = stage_of(key, method, order)
-        event = self.reached[stage]
-        if event.is_set() or not possible(method, order, shape):
-            self.wait(stage)
-            return method, False
-
-        def wait() -> None:
-            while not event.wait(0.1):
-                check_time()  # Stop and the time limit act here, too
-
-        return Meanwhile(method, event.is_set, wait), True
+        ready = self.reached[stage_of(key, method, order)].is_set
+        if ready() or not possible(method, order, shape):
+            return method, lambda state: not ready()
+        borrowing = Meanwhile(method, ready)
+        return borrowing, borrowing.lacks
 
 
 def stage_of(key: str, method: Any, order: int) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from adgm._kernels.contraction import contract, list_support, list_supports
 from adgm._kernels.penalty import adapt
 from adgm._kernels.projection import project
-from adgm._kernels.types import compiled
+from adgm._kernels.types import compiled, overwrite
 
 # Why `admm` returned.
 RAN, CONVERGED, INCREASED, MISSING = 0, 1, 2, 3
@@ -56,7 +56,7 @@ def replace_block(old, new, upper):
     for i in range(old.size):
         moved += (new[i] - old[i]) ** 2
         energy += new[i] * upper[i]
-    old[:] = new
+    overwrite(old, new)
     return moved, energy
 
 
@@ -105,7 +105,7 @@ def admm(
             change += ties[b] * moved  # the second part of (12) residual
             energy += paid  # (14) GM-decomposed
         gap = move_duals(parent, rho, x, y)
-        trace[done] = gap, change, rho, energy
+        overwrite(trace[done], (gap, change, rho, energy))
         before = progress.increases
         progress = adapt(schedule, progress, gap, change)
         if gap + change <= schedule.tol:

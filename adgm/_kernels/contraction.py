@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adgm._kernels.types import compiled
+from adgm._kernels.types import compiled, overwrite
 
 SPARSE = 16  # keys per non-zero from which looking the non-zeros up beats looking at every key (measured)
 
@@ -119,7 +119,7 @@ def contract(tables, clock, slot, x, support, count, given, use_given, lower, up
     lower[:] = 0.0
     upper[:] = 0.0
     if slot == 0:
-        upper[:] = tables.unary
+        overwrite(upper, tables.unary)
     if tables.pairwise and slot < 2:
         out = lower if slot == 0 else upper
         if use_given:

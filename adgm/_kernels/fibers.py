@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adgm._kernels.types import compiled
+from adgm._kernels.types import compiled, overwrite
 
 
 @compiled
@@ -17,7 +17,7 @@ def bucket_order(rest, first, last, n, order, other, start):
         for k in range(m):
             for column in range(width):
                 code[k] = code[k] * n + rest[first + k, column]
-        order[:m] = np.argsort(code, kind="mergesort")
+        overwrite(order[:m], np.argsort(code, kind="mergesort"))
         return
     for k in range(m):
         order[k] = k
@@ -31,7 +31,7 @@ def bucket_order(rest, first, last, n, order, other, start):
             v = rest[first + order[k], column]
             other[start[v]] = order[k]
             start[v] += 1
-        order[:m] = other[:m]
+        overwrite(order[:m], other[:m])
 
 
 @compiled
@@ -72,10 +72,10 @@ def grow_tree(index, cost, orderings, n, node_base, leaf_base):
             continue
         bucket_order(rest, first, last, n, perm, other, start)
         for k in range(last - first):
-            line[k] = rest[first + perm[k]]
+            overwrite(line[k], rest[first + perm[k]])
             ahead[k] = unsorted[first + perm[k]]
         for k in range(last - first):
-            rest[first + k] = line[k]
+            overwrite(rest[first + k], line[k])
             unsorted[first + k] = ahead[k]
             fresh = k == 0
             for level in range(levels):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adgm._kernels.types import compiled
+from adgm._kernels.types import compiled, overwrite
 
 OPEN = -1  # a variable that roof duality leaves undecided
 
@@ -111,7 +111,7 @@ def minimise_binary(single, pair, most):
                 slope[d] += sign * pair[flipped, d]
             if total < lowest:
                 lowest = total
-                best[:] = value
+                overwrite(best, value)
         return best, lowest
     while True:
         lead, change = -1, -1e-12 * (1.0 + abs(total))

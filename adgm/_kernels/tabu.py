@@ -3,7 +3,7 @@
 import numpy as np
 
 from adgm._kernels.local_search import NOBODY, shift
-from adgm._kernels.types import SIMPLEX, compiled
+from adgm._kernels.types import SIMPLEX, compiled, overwrite
 
 
 @compiled
@@ -81,6 +81,6 @@ def tabu_search(here, on, pairs, tenure, tolerance):
         total += lead
         if total < lowest - tolerance:
             lowest = total
-            best[:] = on
-    on[:] = best
+            overwrite(best, on)
+    overwrite(on, best)
     return lowest

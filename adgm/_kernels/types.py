@@ -20,6 +20,14 @@ BOX, CAPPED, SIMPLEX = 0, 1, 2  # 0 ≤ x ≤ 1;  x ≥ 0 and sum ≤ 1;  x ≥ 
 compiled = njit(cache=CACHED, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
 
+@compiled
+def overwrite(out, values):
+    """out[:] = values, which may be a tuple; without that line's message about sizes that differ, which takes two
+    seconds to compile."""
+    for i in range(out.size):
+        out[i] = values[i]
+
+
 class Columns(NamedTuple):
     """Stored columns of the pairwise matrix: column j of it is `data[slot[j]]`, or not there if slot[j] < 0."""
 

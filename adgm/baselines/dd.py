@@ -8,7 +8,9 @@ whose reduced cost exceeds the gap are ruled out on the way, and a gap that rema
 Large sparse problems are decomposed over the pairs of rows that share costs instead (`adgm.tied_rows`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -23,24 +25,33 @@ from adgm.solver import ADGM
 from adgm.state import State
 from adgm.tied_rows import TiedNode, TiedRoot
 
-S = TypeVar("S", bound=State)
 TOLERANCE = 1e-6  # a matching is called optimal if none is better by more than this share of its energy
 PROGRESS = 0.1  # a node is split when as many sweeps as its patience lasts close less than this share of its gap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DDState(State):
-    """The search tree's open ends and what is proved so far."""
+class BoundState(State):
+    """What a search for a bound has proved so far."""
+
+    lower: float = -np.inf  # no matching costs less
+    nodes: int = 1
+    proved: bool = False
+
+
+S = TypeVar("S", bound=State)
+B = TypeVar("B", bound=BoundState)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DDState(BoundState):
+    """The search tree's open ends."""
 
     root: TiedRoot
     current: Node | TiedNode | None  # the node being swept
     waiting: tuple[Node | TiedNode, ...] = ()
-    lower: float = -np.inf  # no matching costs less
     floor: float = np.inf  # the least that is left in nodes closed without reaching the best matching
-    nodes: int = 1
     work: float = 0.0  # pair costs visited
     suggested: Assignment | None = None  # the last matching that a sweep led to
-    proved: bool = False
     stuck: bool = False  # a gap remains, and splitting is not allowed any further
 
     @property
@@ -118,14 +129,7 @@ class DD:
         if self.done(state):
             return state
         state = replace(state, current=state.current and state.current.copy())
-        bounds: list[float] = []
-        energies: list[float] = []
-        while len(bounds) < n and not self.done(state):
-            state = self._sweep(problem, state)
-            bounds.append(state.lower)
-            energies.append(state.best_energy)
-        trace = {"bound": np.array(bounds), "energy": np.array(energies)}
-        return replace(state, trace=trace, converged=state.proved)
+        return sweeps(state, n, self.done, partial(self._sweep, problem))
 
     def _sweep(self, problem: Problem, state: DDState) -> DDState:
         """One sweep of the current node, its arrays being ours to change, and what follows from it."""
@@ -193,6 +197,18 @@ def stalled(node: Node | TiedNode, limit: float) -> bool:
         return False
     before, now = node.gains[-1 - node.patience], node.gains[-1]
     return now - before <= PROGRESS * max(limit - before, 0.0)
+
+
+def sweeps(state: B, n: int, done: Callable[[B], bool], sweep: Callable[[B], B]) -> B:
+    """At most n sweeps of a search for a bound, and what each came to."""
+    values: list[tuple[float, float]] = []
+    while len(values) < n and not done(state):
+        state = sweep(state)
+        values.append((state.lower, state.best_energy))
+    if not values:
+        return state
+    bounds, energies = np.array(values).T.copy()
+    return replace(state, trace={"bound": bounds, "energy": energies}, converged=state.proved)
 
 
 def better(problem: Problem, state: S, assignment: Assignment) -> S:

@@ -16,6 +16,13 @@ def app() -> list[Reading]:
     return ui()
 
 
+def first_minute(times: int | None = None) -> list[Reading]:
+    """The first minute of the app, in a browser, with and without compiled kernels."""
+    from experiments.bench import ui  # needs playwright
+
+    return ui.first_minute(times or ui.STARTS)
+
+
 def newcomer() -> list[Reading]:
     """The five errands of a newcomer, in clicks and seconds."""
     from experiments.bench.errands import errands  # needs playwright
@@ -38,17 +45,19 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "start": solver.start_up,
     "cold": cold.readings,
     "ui": app,
+    "first": first_minute,
     "errands": newcomer,
 }
-IN_A_BROWSER = ("ui", "errands")
+IN_A_BROWSER = ("ui", "first", "errands")
 USUAL = [name for name in BENCHES if name not in IN_A_BROWSER]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "only", nargs="*", help=f"some of {', '.join(BENCHES)}; all but {' and '.join(IN_A_BROWSER)} if none is named"
+        "only", nargs="*", help=f"some of {', '.join(BENCHES)}; all but {', '.join(IN_A_BROWSER)} if none is named"
     )
     parser.add_argument("--ui", action="store_true", help="measure the app in a real browser instead")
+    parser.add_argument("--times", type=int, help="how many starts of the app `first` takes the median of (10)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -56,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
     if unknown := sorted(set(options.only) - set(BENCHES)):
         raise ValueError(f"There is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}.")
     readings = []
-    for name in ["ui"] if options.ui else options.only or USUAL:
+    for name in ["ui", "first"] if options.ui else options.only or USUAL:
         print(f"… {name}", file=sys.stderr, flush=True)
-        readings += BENCHES[name]()
+        readings += first_minute(options.times) if name == "first" else BENCHES[name]()
     print(json.dumps(readings, indent=1) if options.json else solver.table(readings))
     return 0

@@ -15,8 +15,8 @@ do, so that another matching costs less.
 from __future__ import annotations
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from adgm import Dense, Problem, Sparse
 from features.datasets.base import Dataset
@@ -117,7 +117,7 @@ def usual(shifts: Floats) -> float:
 def nearest_of(points: Floats, others: Floats, count: int) -> Longs:
     """(n, count): the nearest others of every point, the nearest first."""
     count = min(count, len(others))
-    found: Longs = cKDTree(others).query(points, count)[1].reshape(len(points), count).astype(np.int64)
+    found: Longs = scipy.spatial.cKDTree(others).query(points, count)[1].reshape(len(points), count).astype(np.int64)
     return found
 
 

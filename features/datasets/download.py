@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import file_digest
 from pathlib import Path
 from typing import BinaryIO
 
-from pooch import HTTPDownloader, file_hash, get_logger, os_cache, retrieve
-from requests.exceptions import HTTPError, RequestException
-
-get_logger().setLevel("WARNING")  # what is fetched is told by the caller's progress
+from platformdirs import user_cache_dir
 
 MADE_OF = {"gmbench": ("house", "cars", "motorbikes")}  # sets without files of their own, and whose they use
 
@@ -39,7 +37,10 @@ class Source:
 
     def matches(self, path: Path) -> bool:
         """Whether this very file is at path."""
-        return path.is_file() and path.stat().st_size == self.bytes and file_hash(str(path)) == self.sha256
+        if not path.is_file() or path.stat().st_size != self.bytes:
+            return False
+        with path.open("rb") as content:
+            return file_digest(content, "sha256").hexdigest() == self.sha256
 
 
 @lru_cache(maxsize=1)
@@ -66,7 +67,7 @@ def cache_dir() -> Path:
     if chosen:
         return Path(chosen) / "adgm"
     try:
-        return Path(os_cache("adgm"))
+        return Path(user_cache_dir("adgm"))
     except RuntimeError:  # a user without a home
         return Path(tempfile.gettempdir()) / f"adgm-{os.getuid()}"
 
@@ -124,6 +125,11 @@ def fetch(
 
 def _fetch_one(source: Source, folder: Path, timeout: float) -> None:
     """Pooch looks whether the very file is there, and moves what came to its place when its sum is the promised one."""
+    # Only for whoever downloads: a server that has its files would start later for it.
+    from pooch import HTTPDownloader, get_logger, retrieve
+    from requests.exceptions import HTTPError, RequestException
+
+    get_logger().setLevel("WARNING")  # what is fetched is told by the caller's progress
     retry = "Try again, or put the data sets in a folder of yours and set ADGM_DATA_DIR to it."
 
     def bounded(url: str, path: str, pooch: object) -> None:

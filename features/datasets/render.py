@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import cv2
@@ -71,6 +72,21 @@ def face(corners: Array, paint: Paint) -> Face:
     low = flat.min(axis=0)
     origin = low[0] * u + low[1] * v + (corners[0] @ normal) * normal
     return Face(origin, u, v, flat - low, paint)
+
+
+def hull(points: Array) -> NDArray[np.intp]:
+    """The triangles of the convex hull of a few points, (·, 3), counter-clockwise from outside.
+
+    Three points make one if all others lie on one side of their plane. Every triple is tried, which for two dozen
+    takes less time than importing a library for it.
+    """
+    triples = np.array(list(combinations(range(len(points)), 3)))
+    a, b, c = points[triples].swapaxes(0, 1)
+    normals = np.cross(b - a, c - a)
+    above = normals @ points.T - (normals * a).sum(axis=1)[:, None]
+    np.put_along_axis(above, triples, 0.0, axis=1)  # but for rounding
+    outward, inward = (above <= 0).all(axis=1), (above >= 0).all(axis=1)
+    return np.concatenate([triples[outward], triples[inward][:, ::-1]])
 
 
 def extrude(
@@ -164,6 +180,7 @@ def look(
     Nearness grows towards the viewer and is affine on the screen: 1/z for a point, the way along parallel rays.
     """
     h, w = near.shape
+    across, down = np.arange(w), np.arange(h)[:, None]
     screens = matrix[:, :3] @ mesh.planes
     screens[:, :, 2] += matrix[:, 3]
     chosen = mesh.facing(viewer) & (np.abs(np.linalg.det(screens)) > 1e-6)
@@ -174,16 +191,18 @@ def look(
         corners = corners[..., :2] / corners[..., 2:]
         lows = np.maximum(np.floor(corners.min(axis=1)).astype(int), 0)
         highs = np.minimum(np.ceil(corners.max(axis=1)).astype(int) + 1, (w, h))
-        for k in np.flatnonzero(chosen[group] & (lows < highs).all(axis=1)):
-            i, (x0, y0), (x1, y1) = group[k], lows[k], highs[k]
-            a, b, c = rows[i]
-            values = (a * np.arange(x0, x1) + (b * np.arange(y0, y1) + c)[:, None]).astype(np.float32)
+        outlined = np.rint((corners - lows[:, None]) * 16).astype(np.int32)
+        for k in np.flatnonzero(chosen[group] & (lows < highs).all(axis=1)).tolist():
+            i, (x0, y0), (x1, y1) = int(group[k]), lows[k].tolist(), highs[k].tolist()
+            a, b, c = rows[i].tolist()
+            values = (a * across[x0:x1] + (b * down[y0:y1] + c)).astype(np.float32)
             cover = np.zeros(values.shape, np.uint8)
-            cv2.fillPoly(cover, [np.rint((corners[k] - (x0, y0)) * 16).astype(np.int32)], 1, shift=4)
+            cv2.fillPoly(cover, [outlined[k]], 1, shift=4)
             box = slice(y0, y1), slice(x0, x1)
-            owned = cover.view(bool) & (values > near[box])
-            np.copyto(near[box], values, where=owned)
-            yield int(i), box, owned, screens[i]
+            before, owned = near[box], cover.view(bool)
+            owned &= values > before
+            np.copyto(before, values, where=owned)
+            yield i, box, owned, screens[i]
 
 
 def light(mesh: Mesh, on: Sequence[Face], densities: Sequence[float], lights: Iterable[Light]) -> list[Texture]:
@@ -217,14 +236,11 @@ def light(mesh: Mesh, on: Sequence[Face], densities: Sequence[float], lights: It
     return [single(cv2.GaussianBlur(each, (0, 0), 0.7)) for each in maps]
 
 
-def bake(mesh: Mesh, shine: Sequence[Texture], density: float) -> list[NDArray[np.uint8]]:
-    """Every face's paint under its light, as 8-bit sRGB textures."""
-    textures = []
-    for each, lit in zip(mesh.faces, shine, strict=True):
-        size = each.pixels(density)
-        colour = np.clip(each.paint(*size), 0, 1) ** GAMMA * cv2.resize(lit, size)
-        textures.append(np.round(255 * np.clip(colour, 0, 1) ** (1 / GAMMA)).astype(np.uint8))
-    return textures
+def bake(on: Face, shine: Texture, density: float) -> NDArray[np.uint8]:
+    """A face's paint under its light, as an 8-bit sRGB texture."""
+    size = on.pixels(density)
+    colour = np.clip(on.paint(*size), 0, 1) ** GAMMA * cv2.resize(shine, size)
+    return np.asarray(np.round(255 * np.clip(colour, 0, 1) ** (1 / GAMMA)), np.uint8)
 
 
 def warp(
@@ -243,13 +259,16 @@ def warp(
 
 
 def draw(
-    mesh: Mesh, textures: Sequence[NDArray[np.uint8]], matrix: Array, eye: Array, canvas: NDArray[np.uint8]
+    mesh: Mesh, texture: Callable[[int], NDArray[np.uint8]], matrix: Array, eye: Array, canvas: NDArray[np.uint8]
 ) -> Array:
-    """Draw the faces onto a canvas; returns the depth of every pixel, infinite where there is no face."""
+    """Draw the faces onto a canvas, asking for the textures of those that are seen.
+
+    Returns the depth of every pixel, infinite where there is no face.
+    """
     near = np.zeros(canvas.shape[:2], np.float32)
     for i, box, owned, screen in look(mesh, matrix, np.append(eye, 1.0), near):
         if owned.any():
-            picture = warp(textures[i], mesh.faces[i].extent, screen, box)
+            picture = warp(texture(i), mesh.faces[i].extent, screen, box)
             np.copyto(canvas[box], picture, where=owned[..., None])
     with np.errstate(divide="ignore"):
         return 1.0 / near.astype(np.float64)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from features.datasets.base import Dataset
 from features.datasets.render import (
@@ -29,6 +28,7 @@ from features.datasets.render import (
     draw,
     extrude,
     face,
+    hull,
     light,
     single,
     slab,
@@ -156,10 +156,9 @@ def foliage(centre: tuple[float, ...], radius: float, colour: tuple[float, ...],
     points = np.column_stack([np.cos(turn) * np.sin(polar), np.sin(turn) * np.sin(polar), np.cos(polar)])
     points = np.array(centre) + radius * points * rng.uniform(0.88, 1.08, (24, 1))
     faces = []
-    for a, b, c in points[ConvexHull(points).simplices]:
-        outward = np.cross(b - a, c - a) @ (a - centre) > 0
+    for triangle in points[hull(points)]:
         shade = tuple(np.array(colour) * rng.normal(1, 0.05))
-        faces.append(face(np.stack([a, b, c] if outward else [a, c, b]), plain(shade, 0.02)))
+        faces.append(face(triangle, plain(shade, 0.02)))
     return faces
 
 
@@ -347,8 +346,8 @@ def lights() -> Iterator[Light]:
 
 
 @lru_cache(maxsize=1)
-def lit() -> tuple[list[NDArray[np.uint8]], Face, Texture]:
-    """Every face's texture with light and shadow in it, the table, and how much the scene darkens it."""
+def lit() -> tuple[list[Texture], Face, Texture]:
+    """The light on every face, the table, and how much the scene darkens it."""
     mesh, _ = scene()
     square = TABLE * np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
     table = face(square @ np.stack([X, Y]) - PLATE_HEIGHT * Z, plain(WHITE))
@@ -358,13 +357,19 @@ def lit() -> tuple[list[NDArray[np.uint8]], Face, Texture]:
     shadow = np.clip(ground / single(in_the_open), 0, 1) ** (1 / GAMMA)
     line = np.linspace(-1, 1, len(shadow))
     fade = np.clip(2.5 * np.hypot(line, line[:, None]) - 1.4, 0, 1)[..., None]  # no edge where the table ends
-    return bake(mesh, shine, DENSITY), table, single(shadow * (1 - fade) + fade)
+    return shine, table, single(shadow * (1 - fade) + fade)
+
+
+@cache
+def texture(number: int) -> NDArray[np.uint8]:
+    """A face's paint with light and shadow in it."""
+    return bake(scene()[0].faces[number], lit()[0][number], DENSITY)
 
 
 def render(view: int) -> tuple[NDArray[np.uint8], Array]:
     """The picture of a view, and the depth of each pixel of its finer drawing."""
     matrix, eye = camera(view, SMOOTH)
-    textures, table, shadow = lit()
+    _, table, shadow = lit()
     w, h = FRAME[0] * SMOOTH, FRAME[1] * SMOOTH
     glow = np.linspace(0, 1, h, dtype=np.float32)[:, None, None]
     backdrop = (1 - glow) * single((0.86, 0.89, 0.93)) + glow * single((0.94, 0.93, 0.91))
@@ -372,7 +377,7 @@ def render(view: int) -> tuple[NDArray[np.uint8], Array]:
     screen[:, 2] += matrix[:, 3]
     backdrop = backdrop * warp(shadow, table.extent, screen, (slice(0, h), slice(0, w)), 1.0)
     canvas = np.round(255 * backdrop).astype(np.uint8)
-    depth = draw(scene()[0], textures, matrix, eye, canvas)
+    depth = draw(scene()[0], texture, matrix, eye, canvas)
     return cv2.resize(canvas, FRAME, interpolation=cv2.INTER_AREA), depth
 
 

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from matplotlib.cbook import get_sample_data
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
-from scipy.interpolate import RBFInterpolator
-from scipy.spatial import cKDTree
 
 from features.datasets.base import Dataset
 from features.images import Image, decode, from_array
@@ -35,6 +33,8 @@ POOL = 600  # detections per picture, among which the pair's points are chosen
 
 @lru_cache(maxsize=1)
 def photograph() -> Image:
+    from matplotlib.cbook import get_sample_data  # late: other data sets do without
+
     return decode(Path(str(get_sample_data("grace_hopper.jpg", asfileobj=False))).read_bytes(), name="grace_hopper.jpg")
 
 
@@ -67,7 +67,7 @@ def thin_plate(rng: np.random.Generator, strength: float) -> Map:
     line = np.linspace(0, 1, CONTROL)
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2) * (np.array(SIZE) - 1.0)
     shifts = strength * rng.uniform(-34, 34, grid.shape)
-    spline = RBFInterpolator(grid, grid + shifts, kernel="thin_plate_spline", degree=1)
+    spline = scipy.interpolate.RBFInterpolator(grid, grid + shifts, kernel="thin_plate_spline", degree=1)
     return lambda points: np.asarray(spline(points))
 
 
@@ -105,8 +105,8 @@ def partners(left: Points, back: Points, tolerance: float) -> NDArray[np.int64]:
     """Left points and right points carried back are partners if each is the other's nearest and within tolerance."""
     truth = np.full(len(left), -1)
     if len(left) and len(back):
-        distance, right = cKDTree(back).query(left)
-        mutual = cKDTree(left).query(back)[1][right] == np.arange(len(left))
+        distance, right = scipy.spatial.cKDTree(back).query(left)
+        mutual = scipy.spatial.cKDTree(left).query(back)[1][right] == np.arange(len(left))
         good = mutual & (distance <= tolerance)
         truth[good] = right[good]
     return truth
@@ -131,7 +131,7 @@ def apart(candidates: Points, near: Points, tolerance: float, count: int) -> NDA
         return np.empty(0, np.int64)
     free = np.arange(len(candidates))
     if len(near):
-        free = np.flatnonzero(cKDTree(near).query(candidates)[0] > 2 * tolerance)
+        free = np.flatnonzero(scipy.spatial.cKDTree(near).query(candidates)[0] > 2 * tolerance)
     return free[spread(candidates[free], count)]
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from adgm import EXACTLY_ONE, Problem
 from adgm.deadline import check_time
@@ -148,7 +148,7 @@ def _strays(pair: Pair) -> Floats:
     if len(known) <= AROUND:
         return found
     left, right = pair.left.points.xy[known], pair.right.points.xy[pair.partners[known]]
-    _, near = cKDTree(left).query(left, k=AROUND + 1)
+    _, near = scipy.spatial.cKDTree(left).query(left, k=AROUND + 1)
     misses = np.zeros(len(known))
     for at, (own, *others) in enumerate(near):
         kept = np.array(others)

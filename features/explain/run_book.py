@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import METHODS
+from features import plots
 from features.explain.trials import Trial, parameters, trial_of, value_of
 from features.matching import Matching
 from features.metrics import WORD
 from features.models import MODELS
 from features.pairs import Pair
-from features.plots import figures
 from features.recipe import PARTS
 from features.tables import Table, csv_text, html_page, html_picture
 
@@ -90,7 +90,7 @@ class Entry:
     def picture(self) -> bytes:
         """The matching over its images, as PNG."""
         caption = f"{self.trial.recipe.title} {self.trial.metrics.caption}"
-        return figures.save(figures.matches(self.pair, self.trial.pairs, caption=caption), "png", dpi=DPI)
+        return plots.figures.save(plots.figures.matches(self.pair, self.trial.pairs, caption=caption), "png", dpi=DPI)
 
     @cached_property
     def curves(self) -> bytes | None:
@@ -98,8 +98,8 @@ class Entry:
         if not any(len(values) for name, values in self.history.items() if name != "seconds"):
             return None
         metrics = self.trial.metrics
-        drawn = figures.curves(self.history, sense=metrics.sense, best=metrics.energy, truth=metrics.truth_energy)
-        return figures.save(drawn, "png", dpi=DPI)
+        drawn = plots.figures.curves(self.history, sense=metrics.sense, best=metrics.energy, truth=metrics.truth_energy)
+        return plots.figures.save(drawn, "png", dpi=DPI)
 
 
 class RunBook:

@@ -9,8 +9,8 @@ from itertools import permutations
 from math import factorial, perm
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
 
 from adgm import Sparse
 from features.graphs import all_tuples, as_points, draw_tuples
@@ -101,7 +101,7 @@ def similar_tuples(
             f"{len(points1)} left and {len(points2)} right points; a model of order {order} needs {order} on each side"
         )
     k = min(neighbours, len(others))
-    tree = cKDTree(feature(points2, others))
+    tree = scipy.spatial.cKDTree(feature(points2, others))
     distance, nearest = tree.query(feature(points1, kept), k=k, workers=2)
     squared = distance.reshape(len(kept), k) ** 2
     gamma = (squared.mean(axis=1) @ times) / times.sum()

@@ -72,6 +72,14 @@ def matches(
     return figure
 
 
+def bare(pair: Pair, pairs: ArrayLike, width: float) -> Figure:
+    """The matched lines over both images, so many inches wide, and nothing around them."""
+    size = Stage(pair).size
+    figure = Figure(figsize=(width, width * size[1] / size[0]), facecolor="none")
+    draw(figure.add_axes((0, 0, 1, 1)), pair, pairs, graph=None, strength=None, thin=0.8)
+    return figure
+
+
 def grid(
     pair: Pair,
     matchings: Mapping[str, tuple[str, ArrayLike]],

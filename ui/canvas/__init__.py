@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -417,9 +417,20 @@ LOADER = """
 const script = document.querySelector('script[type="module"][src*="static/js/"]');
 const root = script ? script.src.replace(/static\\/js\\/.*/, "") : document.baseURI;
 export default async function (component) {
+  const [data] = component.data;
   const locate = (address) => new URL(address.replace(/^\\//, ""), root).href;
-  return (await import(locate(component.data.module)))[component.data.part]({ ...component, locate });
+  return (await import(locate(data.module)))[data.part]({ ...component, data, locate });
 }
 """
 
-_COMPONENT = st.components.v2.component("adgm_canvas", html='<div class="pair-canvas"></div>', js=LOADER)
+
+def component(name: str, html: str) -> Callable[..., Any]:
+    """A part of the script as an element of the page.
+
+    Its data travel in a list: in a dict Streamlit looks for data frames, and imports pandas to do so.
+    """
+    mount = st.components.v2.component(name, html=html, js=LOADER)
+    return lambda *, data, **given: mount(data=[data], **given)
+
+
+_COMPONENT = component("adgm_canvas", '<div class="pair-canvas"></div>')

@@ -14,7 +14,7 @@ from ui.canvas import Line
 
 Floats = NDArray[np.float64]
 VISIBLE = 1e-3  # relaxed values from here on are cells
-_COMPONENT = st.components.v2.component("adgm_matrix", html='<div class="matrix-canvas"></div>', js=canvas.LOADER)
+_COMPONENT = canvas.component("adgm_matrix", '<div class="matrix-canvas"></div>')
 MOST_BYTES = 4_000_000  # of the stored iterations that a browser is given
 
 

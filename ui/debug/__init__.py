@@ -1,8 +1,8 @@
 """The Debug page: why is this match wrong? One tab per tool, all about one case.
 
 A case (`features.explain.Case`: recipe, pair, problem, answer; the truth and the metrics follow from them) comes from
-Match's finished run (`offer`), from a Compare entrant through Match, or from an Experiments row, which is run again
-(`run_again`). A tab is a module here with a function `show(case, focus)`, listed in `TABS`; `focus` is the match that
+Match's finished run, from a Compare entrant through Match, or from an Experiments row, which is run again; `ui.doors`
+leads here. A tab is a module here with a function `show(case, focus)`, listed in `TABS`; `focus` is the match that
 is being looked at, or None. It is called only while its tab is chosen. Long work goes through `ui.debug.working`:
 the tab draws `working.button(case, question, label, work)` and shows `working.answer(case, question)`; the frame shows
 progress and Stop.
@@ -16,11 +16,9 @@ import streamlit as st
 from adgm.terms import Match
 from features.explain import Case, case_of
 from features.lessons import FAILING
-from features.matching import Matching
 from features.recipe import OWN, Recipe
 from ui import url_state
 from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
-from ui.debug.opened import open_case
 from ui.jobs.task import Report
 from ui.outcome import VERDICT_ICONS
 from ui.state import AGAIN, CASE, FOCUS, MATCH, TOOL, begin
@@ -50,34 +48,6 @@ TABS = (
     Tab("Fit", ":material/model_training:", fit.show),
     Tab("Runs", ":material/menu_book:", runs.show),
 )
-
-
-# ---- doors -------------------------------------------------------------------------------------------------------
-
-
-def offer(found: Matching, picked: Callable[[], Match | None]) -> None:
-    """A button that opens this page with a finished run, and with the match that is isolated when it is pressed."""
-    if st.button(
-        "Debug this run",
-        key="debug",
-        icon=":material/bug_report:",
-        help="Which terms speak for a wrong match, how sure is each match, what would have to change",
-    ):
-        enter(Case.of(found), picked())
-
-
-def enter(case: Case, focus: Match | None = None) -> None:
-    """Turn to this page with a case."""
-    open_case(case, focus)
-    st.switch_page(st.Page(show, url_path="debug"))
-
-
-def run_again(recipe: Recipe) -> None:
-    """Turn to this page with a run that has to be made first."""
-    AGAIN.set(recipe)
-    CASE.pop()
-    FOCUS.pop()
-    st.switch_page(st.Page(show, url_path="debug"))
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------

@@ -7,22 +7,20 @@ from features.explain.trials import Trial, place
 from features.pairs import Pair
 from features.recipe import OWN, Recipe
 from ui import url_state
+from ui.doors import run_again
 from ui.jobs.comparison import picture
+from ui.pages import page
 
 
 def on_match(recipe: Recipe) -> None:
     """Turn to the Match page with this choice; to be called in the page's body, not in a callback."""
-    from ui import match  # which offers the Debug page, and so imports it
-
     url_state.use(recipe)
-    st.switch_page(st.Page(match.show, url_path="match", default=True))
+    st.switch_page(page("match"))
 
 
 def on_debug(recipe: Recipe) -> None:
     """Debug another run instead."""
-    from ui import debug  # the frame, which lists the tabs
-
-    debug.run_again(recipe)
+    run_again(recipe)
 
 
 def pair_of(case: Case, recipe: Recipe) -> Pair:

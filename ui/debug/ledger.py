@@ -13,7 +13,7 @@ from features.explain.retry import ATTEMPTS, Retry
 from features.metrics import number
 from features.tables import csv_text
 from ui.debug import picture, table, working
-from ui.debug.opened import open_case
+from ui.doors import open_case
 from ui.jobs.task import Report
 
 MOST_LINES = 400

@@ -15,7 +15,6 @@ from time import monotonic
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from adgm import ADGM, Problem, solve
@@ -23,14 +22,13 @@ from adgm.baselines.dd import relative_gap
 from adgm.deadline import TimeUp, deadline
 from adgm.lower_bound import bound, refusal, search
 from adgm.run import Method
+from features import plots
 from features.comparison import LABELS, Row, best_energy, reference_row
 from features.datasets import DATASETS
 from features.limits import LIMITS
 from features.metrics import measure, score
 from features.models import MODELS
 from features.pairs import Pair
-from features.plots import figures
-from features.plots.pair import Stage, draw
 from features.recipe import Recipe
 from ui.jobs.job import Job, Snapshot
 from ui.jobs.pool import POOL, JobPool, Visitor
@@ -321,10 +319,7 @@ def load(recipe: Recipe) -> None:
 def picture(pair: Pair, pairs: NDArray[np.int64]) -> bytes:
     """The matched lines over both images, nothing around them, as PNG."""
     wide, dpi = PICTURE
-    size = Stage(pair).size
-    figure = Figure(figsize=(wide, wide * size[1] / size[0]), facecolor="none")
-    draw(figure.add_axes((0, 0, 1, 1)), pair, pairs, graph=None, strength=None, thin=0.8)
-    return figures.save(figure, "png", dpi=dpi)
+    return plots.figures.save(plots.figures.bare(pair, pairs, wide), "png", dpi=dpi)
 
 
 def curve(job: Job, sense: Any) -> tuple[tuple[float, float], ...]:

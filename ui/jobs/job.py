@@ -30,6 +30,7 @@ __all__ = ["ACTIVE", "POOL", "Frame", "Frames", "Job", "JobPool", "Mark", "Snaps
 
 Status = Literal[
     "waiting",
+    "compiling",
     "building",
     "running",
     "paused",
@@ -40,7 +41,7 @@ Status = Literal[
     "abandoned",
     "failed",
 ]
-ACTIVE = ("waiting", "building", "running", "paused")
+ACTIVE = ("waiting", "compiling", "building", "running", "paused")
 
 INTERVAL = 0.1  # seconds between two snapshots
 OVERHEAD = 0.1  # largest share of the time that goes into snapshots
@@ -88,8 +89,9 @@ class Job:
     """One run of a method on a problem. All methods may be called from any thread.
 
     `adgm.run.Run` does the work; the job decides when, and keeps what a page shows. The problem may also be a function
-    that builds it: that is the job's first work. A `light` job is run for its end: it stores fewer iterations, because
-    stopping to store one costs a fast method its speed.
+    that builds it: that is the job's first work. As long as the method `lacks` code to go on from its state, because
+    that is still being compiled, the job waits, and that is not counted. A `light` job is run for its end: it stores
+    fewer iterations, because stopping to store one costs a fast method its speed.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class Job:
         pace: float | None = None,
         hurry: float | None = None,
         light: bool = False,
+        lacks: Callable[[Any], bool] = lambda state: False,
         visitor: Visitor | None = None,
         pool: JobPool = POOL,
     ) -> None:
@@ -117,7 +120,7 @@ class Job:
         self.method, self.time_limit, self.patience, self.visitor = method, time_limit, patience, visitor or Visitor()
         self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
         self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
-        self.light, self._pool = light, pool
+        self.light, self._lacks, self._pool = light, lacks, pool
         self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
         self._changes: list[Callable[[Any], Any]] = []
         self._result: Result[Any] | None = None
@@ -269,6 +272,12 @@ class Job:
                     while self._idle() and not self._over():
                         self._changed.wait(min(1.0, self.patience / 4))
                 self._set_status("waiting")
+            elif self._lacks(self._run.state):
+                self._pool.leave(self)
+                self._set_status("compiling")
+                self._last = None
+                with self._changed:
+                    self._changed.wait(INTERVAL)
             elif self._pool.enter(self, lambda: self._over() or self._idle()):
                 if self._build is not None:
                     self._set_status("building")

@@ -11,7 +11,7 @@ from adgm._kernels import FloatArray
 from adgm.plain import compiled
 from adgm.solver import ADGM, TRACED, ADGMState
 
-LARGEST = 1500  # variables: NumPy walks over all pairs of them, a few hundredths of a second for as many
+LARGEST = 1500  # variables: NumPy walks over all pairs of them, some thousandths of a second for as many
 
 
 def possible(method: Any, order: int, shape: tuple[int, int]) -> bool:
@@ -29,13 +29,12 @@ class Borrowed(ADGMState):
 class Meanwhile:
     """A method whose iterations are the reference's until `ready`, then compiled: the same ones either way.
 
-    What it would have rounded (and polished) on the way is done when that code is there; the end of a run waits for it.
-    Its problem is `adgm.plain.plain`.
+    What it would have rounded (and polished) on the way is done when that code is there: until then a run whose
+    iterations are over `lacks` it. Its problem is `adgm.plain.plain`.
     """
 
     method: ADGM
-    ready: Callable[[], bool]  # the compiled iterations
-    wait: Callable[[], None]  # for everything that the end of a run needs
+    ready: Callable[[], bool]  # the compiled code
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.method, name)  # its options are the method's
@@ -43,26 +42,26 @@ class Meanwhile:
     def init(self, problem: Problem) -> Borrowed:
         return Borrowed(**_values(self.method.init(problem)))
 
-    def done(self, state: ADGMState) -> bool:
-        return self.method.done(state)
+    def done(self, state: Borrowed) -> bool:
+        return self.method.done(state) and not state.due
+
+    def lacks(self, state: Borrowed | None) -> bool:
+        """Whether there is nothing to do until the compiled code is there."""
+        return state is not None and self.method.done(state) and bool(state.due) and not self.ready()
 
     def step(self, problem: Problem, state: Borrowed, n: int = 1) -> Borrowed:
         """At most n iterations further."""
         if self.ready():
             state = self._settled(problem, state)
             return replace(state, **_values(self.method.step(problem, state, n)))
-        after = self._borrow(problem, state, n)
-        if not self.method.done(after):
-            return after
-        self.wait()
-        return self._settled(problem, after)
+        return self._borrow(problem, state, n)
 
     def _borrow(self, problem: Problem, state: Borrowed, n: int) -> Borrowed:
         """The same by the reference."""
         rows: list[tuple[float, ...]] = []
         due, every = list(state.due), self.method.round_every
         while len(rows) < n and not self.method.done(state):
-            made = reference.step(problem, self.method, state)
+            made = reference.step(problem, self.method, state, Problem.contract)
             energy = sum(problem.energies(made.blocks))
             rows.append((made.gap, made.change, state.rho, energy))  # the ρ of this iteration
             grown, often = made.increases > state.increases, every and made.iteration % every == 0

@@ -10,6 +10,7 @@ from ui.learn import chapter as frame
 from ui.learn import formula, worksheet
 from ui.learn.chapter import Chapter, Desk
 from ui.learn.chapters import CHAPTERS
+from ui.pages import page
 from ui.state import OWN_PAIR
 
 __all__ = ["CHAPTERS", "show"]
@@ -132,14 +133,9 @@ def foot(now: Chapter, desk: Desk) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="learn-foot"):
         with st.popover("The same in Python", icon=":material/code:"):
             st.code(now.code, language="python")
-        from ui import match  # which itself shows what `ui.learn.teach` makes
-
-        page, words = (
-            st.Page(match.show, url_path="match", default=True),
-            now.recipe(desk.values).to_query() | present.words(),
-        )
+        match, words = page("match"), now.recipe(desk.values).to_query() | present.words()
         if now.brings is None:
-            st.page_link(page, label="Open this on Match", icon=":material/share:", query_params=words)
+            st.page_link(match, label="Open this on Match", icon=":material/share:", query_params=words)
         elif st.button("Open this on Match", icon=":material/share:", type="tertiary"):
             OWN_PAIR.set(now.brings(desk.values))
-            st.switch_page(page, query_params=words)
+            st.switch_page(match, query_params=words)
