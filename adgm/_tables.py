@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
 from adgm import potentials
@@ -20,6 +21,9 @@ from adgm.layout import Layout
 from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
 
 DENSE_SHARE = 0.2  # of all pairs: a potential on more edges than this is faster as a matrix
+FULL = 24  # pairs of variables per hyperedge up to which a tree of third order has a node for every pair
+MOST_NAMED = 1 << 21  # variables: the number of a triple has 64 bits
+WORTH_A_THREAD = 50_000  # hyperedges: starting another thread takes as long as looking at so many
 
 
 def opened(order: int, slot: int) -> list[int]:
@@ -46,29 +50,63 @@ def grow_fibers(layout: Layout, parts: list[Entries], linked: Sequence[Linked] =
     opens: list[int] = []
     arrays: list[tuple[np.ndarray, ...]] = []
     nodes = leaves = 0
-    for index, cost, symmetric in parts:
-        index = np.asarray(index, dtype=np.uint32)  # half the memory of what follows
-        order = index.shape[1]
-        trees = [(-1, [list(p) for p in permutations(range(order))])]
-        if not symmetric:
-            trees = [(slot, [opened(order, slot)]) for slot in range(order)]
-        for slot, orderings in trees:
-            root, *rest = kernels.grow_tree(index, cost, np.array(orderings), layout.n, nodes, leaves)
-            nodes, leaves = nodes + len(rest[0]), leaves + len(rest[2])
-            orders.append(order)
+    for entries in parts:
+        slots = [-1] if entries.symmetric else list(range(entries.order))
+        for slot in slots:
+            root, *rest = _tree(layout, entries, slot, nodes, leaves)
+            nodes, leaves = nodes + len(rest[0]), leaves + len(rest[-1])
+            orders.append(entries.order)
             opens.append(slot)
             arrays.append((root[None], *rest))
+    nodeless = (np.empty(0, np.uint32),) * 3
     for each in linked:  # the root of a pairwise tree points straight at its leaves
-        nodeless = np.empty(0, np.uint32), np.empty(0, np.int64)
         arrays.append((each.links.start[None] + leaves, *nodeless, each.links.target, each.costs))
         leaves += len(each.costs)
         orders.append(2)
         opens.append(-1)
     if not arrays:
-        nothing = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0)
-        arrays.append((np.empty((0, layout.n + 1), np.int64), *nothing))
+        arrays.append((np.empty((0, layout.n + 1), np.int64), *nodeless, np.empty(0, np.uint32), np.empty(0)))
     joined = arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
     return Fibers(np.array(orders, np.int64), np.array(opens, np.int64), *joined)
+
+
+def _tree(layout: Layout, entries: Entries, slot: int, nodes: int, leaves: int) -> tuple[np.ndarray, ...]:
+    """The arrays of one tree, numbered from `nodes` and `leaves` on; slot −1: symmetric entries, any mode open."""
+    index, cost, symmetric = entries
+    order, n = entries.order, layout.n
+    found: tuple[np.ndarray, ...]
+    if symmetric and order == 3 and n * n <= FULL * len(cost):
+        found = kernels.grow_triples(index, cost, n, nodes, leaves)
+        return found
+    orderings = [list(p) for p in permutations(range(order))] if symmetric else [opened(order, slot)]
+    index = np.ascontiguousarray(index, dtype=np.uint32)  # half the memory of what follows
+    found = kernels.grow_tree(index, cost, np.array(orderings), n, nodes, leaves)
+    return found
+
+
+def folded(entries: Entries, n: int) -> Entries:
+    """Entries of third order that give every hyperedge in all six orderings at one cost, as symmetric ones: one tree
+    then serves all modes. Others as they are."""
+    index, cost, symmetric = entries
+    m, odd = divmod(len(cost), 6)
+    if symmetric or entries.order != 3 or odd or not m or n > MOST_NAMED:
+        return entries
+    index, bits = np.ascontiguousarray(index), cost.view(np.uint64)
+
+    def survey(part: slice) -> tuple[NDArray[np.uint64], LongArray, FloatArray]:
+        rows, costs = np.empty((m, 3), np.int64), np.empty(m)
+        found = kernels.survey_copies(index[part], cost[part], bits[part], n, rows, costs)
+        return found, rows[: found[0, 0]], costs[: found[0, 0]]
+
+    workers = min(potentials.WORKERS, 1 + m // WORTH_A_THREAD)
+    parts = [slice(len(cost) * w // workers, len(cost) * (w + 1) // workers) for w in range(workers)]
+    with ThreadPoolExecutor(workers) as pool:
+        surveys = list(pool.map(survey, parts) if workers > 1 else map(survey, parts))
+    found, rows, costs = zip(*surveys, strict=True)
+    total = np.sum(found, axis=0)
+    if (total != total[0]).any() or total[0, 0] != m:
+        return entries
+    return Entries(np.concatenate(rows), np.concatenate(costs), True)
 
 
 class PairwiseColumns:
@@ -238,8 +276,8 @@ class Runtime:
                 return tensor
             self.unary += tensor
             return None
-        entries = p.entries(layout)
-        largest.append(float(np.abs(entries.costs).max(initial=0.0)))
+        entries = folded(p.entries(layout), layout.n)
+        largest.append(float(max(entries.costs.max(initial=0.0), -entries.costs.min(initial=0.0))))
         if entries.order == 1:
             np.add.at(self.unary, entries.indices[:, 0], entries.costs)
         else:
@@ -293,7 +331,7 @@ class Runtime:
         """The columns' part of the contraction with mode `slot` open."""
         return self.columns[slot].product(x[1 - slot], self.clock)
 
-    def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
+    def contract(self, x: FloatArray, slot: int, alone: bool = False) -> tuple[FloatArray, FloatArray]:
         """`_kernels.contract` for blocks x, with missing columns computed."""
         lower, upper = np.empty(self.n), np.empty(self.n)
         support = np.empty(x.shape, np.uint32)
@@ -301,7 +339,7 @@ class Runtime:
         kernels.list_supports(x, support, count)
         nothing = np.empty(0)
         with self.guard():
-            args = self.tables, self.tick(), slot, x, support, count
+            args = self.tables, self.tick(), slot, alone, x, support, count
             if not kernels.contract(*args, nothing, False, lower, upper):
                 kernels.contract(*args, self.product(slot, x), True, lower, upper)
         return lower, upper

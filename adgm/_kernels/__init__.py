@@ -18,7 +18,7 @@ from adgm._kernels.affinity import (
 from adgm._kernels.contraction import add_columns, contract, list_supports
 from adgm._kernels.dual_ascent import Assigned, Costs, Labels, assign, probe, settle, share_out, visit
 from adgm._kernels.edges import BOTH, EITHER, LEFT, RIGHT, Neighbours, count_partners, list_partners, mirror
-from adgm._kernels.fibers import grow_tree
+from adgm._kernels.fibers import grow_tree, grow_triples, survey_copies
 from adgm._kernels.penalty import Progress, Schedule, adapt
 from adgm._kernels.projection import project
 from adgm._kernels.types import (
@@ -71,6 +71,7 @@ __all__ = [
     "contract",
     "count_partners",
     "grow_tree",
+    "grow_triples",
     "list_partners",
     "list_supports",
     "mirror",
@@ -85,5 +86,6 @@ __all__ = [
     "project",
     "settle",
     "share_out",
+    "survey_copies",
     "visit",
 ]

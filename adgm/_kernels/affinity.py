@@ -182,23 +182,23 @@ def add_tree(fibers, tree, x, out):
     count = np.zeros(x.shape[0], np.int64)
     for b in range(1, x.shape[0]):
         count[b] = list_support(x[b], support[b])
-    add_fibers(fibers, tree, 0, x, support, count, out)
+    add_fibers(fibers, tree, 0, x, support, count, True, out)
 
 
 @compiled
 def add_nodes(fibers, low, high, weight, out):
     """out[key, target] += weight · value over the leaves of the nodes low … high."""
-    key, child, target, value = fibers.key, fibers.child, fibers.target, fibers.value
+    key, child, stop, target, value = fibers.key, fibers.child, fibers.stop, fibers.target, fibers.value
     for p in range(low, high):
         row = out[key[p]]
-        for e in range(child[p], child[p + 1]):
+        for e in range(child[p], stop[p]):
             row[target[e]] += weight * value[e]
 
 
 @compiled
 def open_pair(fibers, tree, x, weight, out):
     """out += weight · (symmetric tree of order 3 or 4) ⊗ x (⊗ x), two modes open."""
-    root, key, child = fibers.root[tree], fibers.key, fibers.child
+    root, key, child, stop = fibers.root[tree], fibers.key, fibers.child, fibers.stop
     for j in range(x.size):
         w = weight * x[j]
         if w == 0.0:
@@ -208,4 +208,4 @@ def open_pair(fibers, tree, x, weight, out):
         else:
             for p in range(root[j], root[j + 1]):
                 if x[key[p]] != 0.0:
-                    add_nodes(fibers, child[p], child[p + 1], w * x[key[p]], out)
+                    add_nodes(fibers, child[p], stop[p], w * x[key[p]], out)

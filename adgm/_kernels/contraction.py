@@ -54,15 +54,36 @@ def find(key, low, high, wanted):
 
 
 @compiled
-def add_fibers(fibers, tree, slot, x, support, count, out):
-    """out += tree ⊗ (all blocks of x but the open one): depth first, over branches with a non-zero product."""
+def add_all_pairs(fibers, tree, a, b, out):
+    """`add_fibers` of two dense blocks for a tree with all nodes of third order: its leaves one after the other, each
+    once for both orders of its keys."""
+    n, base = a.size, fibers.root[tree, 0]
+    child, until, target, value = fibers.child, fibers.stop, fibers.target, fibers.value
+    for j in range(n):
+        for k in range(j, n):
+            p = base + j * n + k
+            w = a[j] * b[k] + a[k] * b[j] if j < k else a[j] * b[j]
+            for e in range(child[p], until[p]):
+                out[target[e]] += w * value[e]
+
+
+@compiled
+def add_fibers(fibers, tree, slot, x, support, count, any_order, out):
+    """out += tree ⊗ (all blocks of x but the open one): depth first, over branches with a non-zero product.
+
+    With `any_order` the sums need not be those of every other way to store the tree, to the last bit.
+    """
     order = fibers.order[tree]
-    root, key, child = fibers.root[tree], fibers.key, fibers.child
+    root, key, child, until = fibers.root[tree], fibers.key, fibers.child, fibers.stop
     target, value = fibers.target, fibers.value
     modes = np.empty(order - 1, np.int64)  # the contracted modes, in the order of the tree's levels
     for level in range(order - 1):
         modes[level] = level if level < slot else level + 1
     first, last = modes[0], order - 2
+    n, every = root.size - 1, root[-1] - root[0]
+    if any_order and order == 3 and fibers.open[tree] < 0 and every == n * n < 2 * count[modes[0]] * count[modes[1]]:
+        add_all_pairs(fibers, tree, x[modes[0]], x[modes[1]], out)
+        return
     at = np.empty(order, np.int64)
     end = np.empty(order, np.int64)
     weight = np.empty(order, np.float64)
@@ -80,11 +101,17 @@ def add_fibers(fibers, tree, slot, x, support, count, out):
             if level == last:
                 mode, p, stop = modes[level], at[level], end[level]
                 block, above = x[mode], weight[level - 1]
-                if SPARSE * count[mode] > stop - p:  # many non-zeros: look at every key
+                if stop - p == block.size:  # all keys are there: a non-zero's node is at its number
+                    for t in range(count[mode]):
+                        q = p + support[mode, t]
+                        w = above * block[support[mode, t]]
+                        for e in range(child[q], until[q]):
+                            out[target[e]] += w * value[e]
+                elif SPARSE * count[mode] > stop - p:  # many non-zeros: look at every key
                     for q in range(p, stop):
                         w = above * block[key[q]]
                         if w != 0.0:
-                            for e in range(child[q], child[q + 1]):
+                            for e in range(child[q], until[q]):
                                 out[target[e]] += w * value[e]
                 else:  # few: look every non-zero up; both lists ascend
                     for t in range(count[mode]):
@@ -92,7 +119,7 @@ def add_fibers(fibers, tree, slot, x, support, count, out):
                         p = find(key, p, stop, k)
                         if p < stop and key[p] == k:
                             w = above * block[k]
-                            for e in range(child[p], child[p + 1]):
+                            for e in range(child[p], until[p]):
                                 out[target[e]] += w * value[e]
                 at[level] = stop
             if at[level] == end[level]:
@@ -106,21 +133,22 @@ def add_fibers(fibers, tree, slot, x, support, count, out):
             else:
                 weight[level] = w
                 level += 1
-                at[level], end[level] = child[p], child[p + 1]
+                at[level], end[level] = child[p], until[p]
 
 
 @compiled
-def contract(tables, clock, slot, x, support, count, given, use_given, lower, upper):
+def contract(tables, clock, slot, alone, x, support, count, given, use_given, lower, upper):
     """(21): the block's linear term p_d, in two parts; returns False if a pairwise column is not stored.
 
     With the blocks x and the mode `slot` open: `upper` gets the potential whose last mode is open (its product with
-    the new block is that potential's energy), `lower` those of higher order. `given` replaces the columns' part.
+    the new block is that potential's energy), `lower` those of higher order, unless `upper` is wanted `alone`. `given`
+    replaces the columns' part.
     """
     lower[:] = 0.0
     upper[:] = 0.0
     if slot == 0:
         upper[:] = tables.unary
-    if tables.pairwise and slot < 2:
+    if tables.pairwise and (slot == 1 or (slot == 0 and not alone)):
         out = lower if slot == 0 else upper
         if use_given:
             out += given
@@ -131,9 +159,9 @@ def contract(tables, clock, slot, x, support, count, given, use_given, lower, up
                 return False
     for tree in range(tables.fibers.order.size):
         order, open_mode = tables.fibers.order[tree], tables.fibers.open[tree]
-        if slot < order and (open_mode < 0 or open_mode == slot):
+        if (order == slot + 1 if alone else order > slot) and (open_mode < 0 or open_mode == slot):
             out = upper if order == slot + 1 else lower
-            add_fibers(tables.fibers, tree, slot, x, support, count, out)
+            add_fibers(tables.fibers, tree, slot, x, support, count, alone, out)
     return True
 
 
