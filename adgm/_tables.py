@@ -116,7 +116,7 @@ class PairwiseColumns:
         self, layout: Layout, formulas: Sequence[Formula], matrix: FloatArray | None, flip: bool, memory: int
     ) -> None:
         n = layout.n
-        self.last_x, self.last_product = np.empty(0), np.empty(0)
+        self.last = np.empty(0), np.empty(0)  # the last question and its answer, exchanged at once for all threads
         self._complete = False
         self.layout, self.formulas, self.matrix, self.flip = layout, formulas, matrix, flip
         if formulas:
@@ -204,15 +204,16 @@ class PairwiseColumns:
 
     def product(self, x: FloatArray, clock: int) -> FloatArray:
         """Σ_j x_j · column j, computing what is not stored."""
-        if np.array_equal(x, self.last_x):  # a start's energy and its first step ask for the same
-            return self.last_product
+        question, answer = self.last
+        if np.array_equal(x, question):  # a start's energy and its first step ask for the same
+            return answer
         support = np.flatnonzero(x).astype(np.uint32)
         stored = support[self.table.slot[support] >= 0]
         result = np.zeros(self.layout.n)
         kernels.add_columns(self.table, clock, x, stored, len(stored), result)
         for some, values in self.chunks(support[self.table.slot[support] < 0], clock):
             result += x[some] @ values
-        self.last_x, self.last_product = x.copy(), result
+        self.last = x.copy(), result
         return result
 
     def largest(self) -> float:
@@ -331,7 +332,19 @@ class Runtime:
         """The columns' part of the contraction with mode `slot` open."""
         return self.columns[slot].product(x[1 - slot], self.clock)
 
-    def contract(self, x: FloatArray, slot: int, alone: bool = False) -> tuple[FloatArray, FloatArray]:
+    def closed(self, x: FloatArray, d: int) -> FloatArray:
+        """What (21) has of order d + 1 with the blocks x, mode d open: times that block it is the order's energy."""
+        found = self.unary.copy() if d == 0 else np.zeros(self.n)
+        if d == 1 and self.columns:
+            with self.guard():
+                self.tick()
+                found += self.product(1, x)
+        for tree, (order, slot) in enumerate(zip(self.fibers.order, self.fibers.open, strict=True)):
+            if order == d + 1 and slot in (-1, d):
+                kernels.add_tree(self.fibers, tree, x[: d + 1], found)
+        return found
+
+    def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
         """`_kernels.contract` for blocks x, with missing columns computed."""
         lower, upper = np.empty(self.n), np.empty(self.n)
         support = np.empty(x.shape, np.uint32)
@@ -339,7 +352,7 @@ class Runtime:
         kernels.list_supports(x, support, count)
         nothing = np.empty(0)
         with self.guard():
-            args = self.tables, self.tick(), slot, alone, x, support, count
+            args = self.tables, self.tick(), slot, x, support, count
             if not kernels.contract(*args, nothing, False, lower, upper):
                 kernels.contract(*args, self.product(slot, x), True, lower, upper)
         return lower, upper

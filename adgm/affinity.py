@@ -140,7 +140,7 @@ class Affinity:
                 kernels.multiply_symmetric(self.pairs, blocks[0], out)
                 return out
             return out if self.pairs is None else np.asarray(self.pairs @ blocks[0])
-        stacked = np.stack([blocks[0], *blocks])
+        stacked = np.stack([*blocks, blocks[0]])
         for tree in self.trees:
             if tree.order == order:
                 kernels.add_tree(tree.fibers, tree.number, stacked, out)

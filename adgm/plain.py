@@ -22,12 +22,16 @@ class PlainTables:
         """Bytes held by the tables."""
         return sum(np.asarray(part).nbytes for entries in self.tensors for part in entries)
 
-    def contract(self, x: FloatArray, slot: int, alone: bool = False) -> tuple[FloatArray, FloatArray]:
-        """The parts of (21) from orders above the slot's own, unless the other is wanted alone, and from its own."""
+    def closed(self, x: FloatArray, d: int) -> FloatArray:
+        """The part of (21) from the slot's own order."""
+        return self.contract(x, d)[1]
+
+    def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
+        """The parts of (21) from orders above the slot's own, and from its own."""
         parts = np.zeros((2, self.n))
         for index, cost, _ in self.tensors:
             order = index.shape[1]
-            if order == slot + 1 or (order > slot and not alone):
+            if slot < order:
                 others = [x[i][index[:, i]] for i in range(order) if i != slot]
                 parts[int(order == slot + 1)] += np.bincount(index[:, slot], np.prod([cost, *others], axis=0), self.n)
         return parts[0], parts[1]

@@ -95,7 +95,7 @@ def admm(
     for done in range(iterations):
         rho = progress.rho
         for b in range(block, n_blocks):
-            if not contract(tables, clock, b, False, x, support, count, given, use_given, lower, upper):
+            if not contract(tables, clock, b, x, support, count, given, use_given, lower, upper):
                 return done, MISSING, progress, Pending(b, change, energy)
             use_given = False
             aim(b, lower, upper, scale, rho, parent, ties, x, y, point)

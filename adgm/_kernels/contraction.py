@@ -54,25 +54,8 @@ def find(key, low, high, wanted):
 
 
 @compiled
-def add_all_pairs(fibers, tree, a, b, out):
-    """`add_fibers` of two dense blocks for a tree with all nodes of third order: its leaves one after the other, each
-    once for both orders of its keys."""
-    n, base = a.size, fibers.root[tree, 0]
-    child, until, target, value = fibers.child, fibers.stop, fibers.target, fibers.value
-    for j in range(n):
-        for k in range(j, n):
-            p = base + j * n + k
-            w = a[j] * b[k] + a[k] * b[j] if j < k else a[j] * b[j]
-            for e in range(child[p], until[p]):
-                out[target[e]] += w * value[e]
-
-
-@compiled
-def add_fibers(fibers, tree, slot, x, support, count, any_order, out):
-    """out += tree ⊗ (all blocks of x but the open one): depth first, over branches with a non-zero product.
-
-    With `any_order` the sums need not be those of every other way to store the tree, to the last bit.
-    """
+def add_fibers(fibers, tree, slot, x, support, count, out):
+    """out += tree ⊗ (all blocks of x but the open one): depth first, over branches with a non-zero product."""
     order = fibers.order[tree]
     root, key, child, until = fibers.root[tree], fibers.key, fibers.child, fibers.stop
     target, value = fibers.target, fibers.value
@@ -80,10 +63,6 @@ def add_fibers(fibers, tree, slot, x, support, count, any_order, out):
     for level in range(order - 1):
         modes[level] = level if level < slot else level + 1
     first, last = modes[0], order - 2
-    n, every = root.size - 1, root[-1] - root[0]
-    if any_order and order == 3 and fibers.open[tree] < 0 and every == n * n < 2 * count[modes[0]] * count[modes[1]]:
-        add_all_pairs(fibers, tree, x[modes[0]], x[modes[1]], out)
-        return
     at = np.empty(order, np.int64)
     end = np.empty(order, np.int64)
     weight = np.empty(order, np.float64)
@@ -137,18 +116,17 @@ def add_fibers(fibers, tree, slot, x, support, count, any_order, out):
 
 
 @compiled
-def contract(tables, clock, slot, alone, x, support, count, given, use_given, lower, upper):
+def contract(tables, clock, slot, x, support, count, given, use_given, lower, upper):
     """(21): the block's linear term p_d, in two parts; returns False if a pairwise column is not stored.
 
     With the blocks x and the mode `slot` open: `upper` gets the potential whose last mode is open (its product with
-    the new block is that potential's energy), `lower` those of higher order, unless `upper` is wanted `alone`. `given`
-    replaces the columns' part.
+    the new block is that potential's energy), `lower` those of higher order. `given` replaces the columns' part.
     """
     lower[:] = 0.0
     upper[:] = 0.0
     if slot == 0:
         upper[:] = tables.unary
-    if tables.pairwise and (slot == 1 or (slot == 0 and not alone)):
+    if tables.pairwise and slot < 2:
         out = lower if slot == 0 else upper
         if use_given:
             out += given
@@ -159,9 +137,9 @@ def contract(tables, clock, slot, alone, x, support, count, given, use_given, lo
                 return False
     for tree in range(tables.fibers.order.size):
         order, open_mode = tables.fibers.order[tree], tables.fibers.open[tree]
-        if (order == slot + 1 if alone else order > slot) and (open_mode < 0 or open_mode == slot):
+        if slot < order and (open_mode < 0 or open_mode == slot):
             out = upper if order == slot + 1 else lower
-            add_fibers(tables.fibers, tree, slot, x, support, count, alone, out)
+            add_fibers(tables.fibers, tree, slot, x, support, count, out)
     return True
 
 

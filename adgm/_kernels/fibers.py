@@ -11,18 +11,22 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / golden ratio: spreads number
 def bucket_order(rest, first, last, n, order, other, start):
     """The order that sorts the rows first … last of `rest` (entries in 0 … n−1), in order[: last − first].
 
-    Stable counting passes, one a column, where they are cheap; a comparison sort of short buckets.
+    Stable counting passes, one a column; short buckets are sorted by insertion, which then costs no more.
     """
     m, width = last - first, rest.shape[1]
-    if m * 16 < n and float(n) ** width < 2.0**62:
-        code = np.zeros(m, np.int64)
-        for k in range(m):
-            for column in range(width):
-                code[k] = code[k] * n + rest[first + k, column]
-        order[:m] = np.argsort(code, kind="mergesort")
-        return
     for k in range(m):
         order[k] = k
+    if m * m <= 4 * n and float(n) ** width < 2.0**62:
+        for k in range(m):
+            code = 0
+            for column in range(width):
+                code = code * n + rest[first + k, column]
+            at = k
+            while at > 0 and other[at - 1] > code:
+                other[at], order[at] = other[at - 1], order[at - 1]
+                at -= 1
+            other[at], order[at] = code, k
+        return
     for column in range(width - 1, -1, -1):
         start[:] = 0
         for k in range(m):

@@ -28,7 +28,7 @@ def walk(key, child, stop, target, value, on, first, last, levels, share, out):
     elif levels == 1:
         for p in range(first, last):
             if on[key[p]]:
-                total += reap(target, value, on, child[p], stop[p], share, out)
+                total += reap(target, value, on, np.int64(child[p]), np.int64(stop[p]), share, out)
     else:
         at = np.empty(levels, np.int64)
         end = np.empty(levels, np.int64)
@@ -41,7 +41,7 @@ def walk(key, child, stop, target, value, on, first, last, levels, share, out):
             at[level] += 1
             if on[key[p]]:
                 if level == levels - 1:
-                    total += reap(target, value, on, child[p], stop[p], share, out)
+                    total += reap(target, value, on, np.int64(child[p]), np.int64(stop[p]), share, out)
                 else:
                     level += 1
                     at[level], end[level] = child[p], stop[p]
@@ -90,9 +90,8 @@ def joint(orders, opens, root, key, child, stop, target, value, on, v, w):
                 if order == 2:
                     total += 2.0 * value[first]
                 else:
-                    below = walk(
-                        key, child, stop, target, value, on, child[first], stop[first], order - 3, 0.0, nowhere
-                    )
+                    low, high = np.int64(child[first]), np.int64(stop[first])
+                    below = walk(key, child, stop, target, value, on, low, high, order - 3, 0.0, nowhere)
                     total += order * (order - 1) * below
                 first += 1
     return total
