@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from math import factorial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -129,6 +128,13 @@ class Affinity:
     trees: tuple[Tree, ...]
     ceilings: dict[int, float]
     exact: bool  # whether energies can be read from affinities: no cost was stored on a tuple that cannot be matched
+
+    @property
+    def orders(self) -> list[int]:
+        """The orders that there are affinities of."""
+        some = {tree.order for tree in self.trees} | {d for d, ceiling in self.ceilings.items() if ceiling}
+        some |= {1} if self.unary.any() else set()
+        return sorted(some if self.pairs is None else some | {2})
 
     def tensor(self, order: int, blocks: Sequence[FloatArray]) -> FloatArray:
         """The affinities of that order times order − 1 blocks, one mode open."""
@@ -374,12 +380,11 @@ def _compatible(layout: Layout, entries: Entries) -> tuple[LongArray, FloatArray
     """Index rows over variables, the cost of each ordering, whether given symmetric, whether tuples that cannot be
     matched were dropped."""
     index, cost, symmetric = entries
-    apart = np.ones(len(index), bool)
-    for a, b in combinations(range(index.shape[1]), 2):
-        apart &= (index[:, a] == index[:, b]) | compatible(layout, index[:, a], index[:, b])
-    if not apart.all():
+    apart = np.empty(len(index), bool)
+    dropped = kernels.mark_apart(np.ascontiguousarray(index), layout.row, layout.col, apart) < len(index)
+    if dropped:
         index, cost = index[apart], cost[apart]
-    return index, cost if symmetric else cost / factorial(index.shape[1]), symmetric, not bool(apart.all())
+    return index, cost if symmetric else cost / factorial(index.shape[1]), symmetric, dropped
 
 
 def _ceiling(index: LongArray, cost: FloatArray) -> float:

@@ -7,6 +7,7 @@ from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, Pending, admm
 from adgm._kernels.affinity import (
     add_tree,
     balance,
+    mark_apart,
     mix,
     moved,
     multiply_symmetric,
@@ -74,6 +75,7 @@ __all__ = [
     "grow_triples",
     "list_partners",
     "list_supports",
+    "mark_apart",
     "mirror",
     "mix",
     "moved",

@@ -52,6 +52,22 @@ def mix(v, u, v_image, u_image, out):
 
 
 @compiled
+def mark_apart(index, row, col, apart):
+    """Which rows of `index` have no two different variables in one row or one column of the assignment; how many."""
+    count = 0
+    for r in range(len(index)):
+        able = True
+        for a in range(index.shape[1]):
+            i = index[r, a]
+            for b in range(a):
+                j = index[r, b]
+                able = able and (i == j or (row[i] != row[j] and col[i] != col[j]))
+        apart[r] = able
+        count += able
+    return count
+
+
+@compiled
 def scale_groups(x, groups, extra, times):
     """Divide every group of x, with `times` copies of its entry of `extra` added, by its sum; returns the largest
     |sum − 1| found."""
