@@ -23,6 +23,9 @@ from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
 DENSE_SHARE = 0.2  # of all pairs: a potential on more edges than this is faster as a matrix
 FULL = 24  # pairs of variables per hyperedge up to which a tree of third order has a node for every pair
 MOST_NAMED = 1 << 21  # variables: the number of a triple has 64 bits
+DENSE = (
+    3  # a product with more than a third of the pairs of variables is faster row by row than along a tree (measured)
+)
 WORTH_A_THREAD = 50_000  # hyperedges: starting another thread takes as long as looking at so many
 
 
@@ -82,6 +85,22 @@ def _tree(layout: Layout, entries: Entries, slot: int, nodes: int, leaves: int) 
     index = np.ascontiguousarray(index, dtype=np.uint32)  # half the memory of what follows
     found = kernels.grow_tree(index, cost, np.array(orderings), n, nodes, leaves)
     return found
+
+
+def listed(parts: Sequence[Entries], linked: Sequence[Linked] = ()) -> list[Entries | None]:
+    """For each tree that `grow_fibers` makes of them, the rows that it is grown from if they are symmetric triples."""
+    found: list[Entries | None] = []
+    for e in parts:
+        found += [e if e.order == 3 else None] if e.symmetric else [None] * e.order
+    return found + [None] * len(linked)
+
+
+def add_product(fibers: Fibers, tree: int, triples: Entries | None, x: FloatArray, out: FloatArray) -> None:
+    """out += a tree times all rows of x but the last: along the tree where they are sparse, else along its rows."""
+    if triples is not None and DENSE * np.count_nonzero(x[0]) * np.count_nonzero(x[1]) > len(out) ** 2:
+        kernels.add_triples(triples.indices, triples.costs, x[0], x[1], out)
+    else:
+        kernels.add_tree(fibers, tree, x, out)
 
 
 def folded(entries: Entries, n: int) -> Entries:
@@ -245,7 +264,7 @@ class Runtime:
                 formulas.append(dense)
             elif dense is not None:
                 matrix = dense if matrix is None else matrix + dense
-        self.fibers = grow_fibers(layout, self.parts, self.linked)
+        self.fibers, self.triples = grow_fibers(layout, self.parts, self.linked), listed(self.parts, self.linked)
         self.columns: tuple[PairwiseColumns, ...] = ()
         if formulas or matrix is not None:
             self.columns = self._pairwise(layout, formulas, matrix, memory)
@@ -341,7 +360,7 @@ class Runtime:
                 found += self.product(1, x)
         for tree, (order, slot) in enumerate(zip(self.fibers.order, self.fibers.open, strict=True)):
             if order == d + 1 and slot in (-1, d):
-                kernels.add_tree(self.fibers, tree, x[: d + 1], found)
+                add_product(self.fibers, tree, self.triples[tree], x[: d + 1], found)
         return found
 
     def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:

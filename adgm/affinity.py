@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import Fibers, FloatArray, Groups, LongArray
-from adgm._tables import Runtime, grow_fibers
+from adgm._tables import Runtime, add_product, grow_fibers, listed
 from adgm.deadline import check_time
 from adgm.layout import Layout
 from adgm.potentials import CHUNK, Entries
@@ -114,6 +114,7 @@ class Tree:
     order: int
     fibers: Fibers
     number: int
+    triples: Entries | None  # the rows that it was grown from, where they are triples
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,7 @@ class Affinity:
         stacked = np.stack([*blocks, blocks[0]])
         for tree in self.trees:
             if tree.order == order:
-                kernels.add_tree(tree.fibers, tree.number, stacked, out)
+                add_product(tree.fibers, tree.number, tree.triples, stacked, out)
         ceiling = self.ceilings[order]
         return ceiling * float(np.prod([b.sum() for b in blocks])) - out if ceiling else -out
 
@@ -368,20 +369,25 @@ def _trees(problem: Problem) -> tuple[tuple[Tree, ...], dict[int, float], bool]:
     clean = all(not dropped for *_, dropped in parts)
     reused = clean or not any(symmetric for _, _, symmetric, _ in parts)
     grown = [Entries(index, cost, True) for index, cost, symmetric, _ in parts if not (symmetric and reused)]
-    fibers = problem.runtime.fibers
-    trees = [Tree(int(o), fibers, t) for t, o in enumerate(fibers.order) if o > 2 and fibers.open[t] < 0 and reused]
+    trees: list[Tree] = []
+    if reused:
+        fibers, rows = problem.runtime.fibers, problem.runtime.triples
+        among = enumerate(zip(fibers.order, fibers.open, rows, strict=True))
+        trees += [Tree(int(o), fibers, t, triples) for t, (o, slot, triples) in among if o > 2 and slot < 0]
     if grown:
         own = grow_fibers(problem.layout, grown)
-        trees += [Tree(int(o), own, t) for t, o in enumerate(own.order)]
+        trees += [
+            Tree(int(o), own, t, triples) for t, (o, triples) in enumerate(zip(own.order, listed(grown), strict=True))
+        ]
     return tuple(trees), ceilings, clean
 
 
 def _compatible(layout: Layout, entries: Entries) -> tuple[LongArray, FloatArray, bool, bool]:
     """Index rows over variables, the cost of each ordering, whether given symmetric, whether tuples that cannot be
     matched were dropped."""
-    index, cost, symmetric = entries
+    index, cost, symmetric = np.ascontiguousarray(entries.indices), entries.costs, entries.symmetric
     apart = np.empty(len(index), bool)
-    dropped = kernels.mark_apart(np.ascontiguousarray(index), layout.row, layout.col, apart) < len(index)
+    dropped = kernels.mark_apart(index, layout.row, layout.col, apart) < len(index)
     if dropped:
         index, cost = index[apart], cost[apart]
     return index, cost if symmetric else cost / factorial(index.shape[1]), symmetric, dropped

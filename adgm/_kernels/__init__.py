@@ -6,6 +6,7 @@ Callers validate; the kernels only compute. Compiled code is cached on disk, so 
 from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, Pending, admm
 from adgm._kernels.affinity import (
     add_tree,
+    add_triples,
     balance,
     mark_apart,
     mix,
@@ -65,6 +66,7 @@ __all__ = [
     "adapt",
     "add_columns",
     "add_tree",
+    "add_triples",
     "admm",
     "assign",
     "balance",

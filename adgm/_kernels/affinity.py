@@ -192,17 +192,14 @@ def pool_sparse(indptr, indices, data, x, group, n_groups, squared, out):
 
 
 @compiled
-def add_all_pairs(fibers, tree, a, b, out):
-    """`add_tree` of two dense blocks for a tree of third order with all nodes: leaf after leaf, each once for both
-    orders of its keys."""
-    n, base = a.size, fibers.root[tree, 0]
-    child, until, target, value = fibers.child, fibers.stop, fibers.target, fibers.value
-    for j in range(n):
-        for k in range(j, n):
-            p = base + j * n + k
-            w = a[j] * b[k] + a[k] * b[j] if j < k else a[j] * b[j]
-            for e in range(child[p], until[p]):
-                out[target[e]] += w * value[e]
+def add_triples(index, cost, a, b, out):
+    """out += symmetric tensor of third order ⊗ a ⊗ b, row by row: for dense a and b, where a tree would only be in the
+    way."""
+    for r in range(len(index)):
+        i, j, k, c = index[r, 0], index[r, 1], index[r, 2], cost[r]
+        out[i] += c * (a[j] * b[k] + a[k] * b[j])
+        out[j] += c * (a[i] * b[k] + a[k] * b[i])
+        out[k] += c * (a[i] * b[j] + a[j] * b[i])
 
 
 @compiled
@@ -212,12 +209,7 @@ def add_tree(fibers, tree, x, out):
     count = np.zeros(x.shape[0], np.int64)
     for b in range(x.shape[0] - 1):
         count[b] = list_support(x[b], support[b])
-    n, root = x.shape[1], fibers.root[tree]
-    shared = fibers.order[tree] == 3 and fibers.open[tree] < 0 and root[n] - root[0] == n * n
-    if shared and 2 * count[0] * count[1] > n * n:
-        add_all_pairs(fibers, tree, x[0], x[1], out)
-    else:
-        add_fibers(fibers, tree, x.shape[0] - 1, x, support, count, out)
+    add_fibers(fibers, tree, x.shape[0] - 1, x, support, count, out)
 
 
 @compiled
