@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
 from adgm import potentials
@@ -20,6 +21,12 @@ from adgm.layout import Layout
 from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
 
 DENSE_SHARE = 0.2  # of all pairs: a potential on more edges than this is faster as a matrix
+FULL = 24  # pairs of variables per hyperedge up to which a tree of third order has a node for every pair
+MOST_NAMED = 1 << 21  # variables: the number of a triple has 64 bits
+DENSE = (
+    3  # a product with more than a third of the pairs of variables is faster row by row than along a tree (measured)
+)
+WORTH_A_THREAD = 50_000  # hyperedges: starting another thread takes as long as looking at so many
 
 
 def opened(order: int, slot: int) -> list[int]:
@@ -46,29 +53,79 @@ def grow_fibers(layout: Layout, parts: list[Entries], linked: Sequence[Linked] =
     opens: list[int] = []
     arrays: list[tuple[np.ndarray, ...]] = []
     nodes = leaves = 0
-    for index, cost, symmetric in parts:
-        index = np.asarray(index, dtype=np.uint32)  # half the memory of what follows
-        order = index.shape[1]
-        trees = [(-1, [list(p) for p in permutations(range(order))])]
-        if not symmetric:
-            trees = [(slot, [opened(order, slot)]) for slot in range(order)]
-        for slot, orderings in trees:
-            root, *rest = kernels.grow_tree(index, cost, np.array(orderings), layout.n, nodes, leaves)
-            nodes, leaves = nodes + len(rest[0]), leaves + len(rest[2])
-            orders.append(order)
+    for entries in parts:
+        slots = [-1] if entries.symmetric else list(range(entries.order))
+        for slot in slots:
+            root, *rest = _tree(layout, entries, slot, nodes, leaves)
+            nodes, leaves = nodes + len(rest[0]), leaves + len(rest[-1])
+            orders.append(entries.order)
             opens.append(slot)
             arrays.append((root[None], *rest))
+    nodeless = (np.empty(0, np.uint32),) * 3
     for each in linked:  # the root of a pairwise tree points straight at its leaves
-        nodeless = np.empty(0, np.uint32), np.empty(0, np.int64)
         arrays.append((each.links.start[None] + leaves, *nodeless, each.links.target, each.costs))
         leaves += len(each.costs)
         orders.append(2)
         opens.append(-1)
     if not arrays:
-        nothing = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0)
-        arrays.append((np.empty((0, layout.n + 1), np.int64), *nothing))
+        arrays.append((np.empty((0, layout.n + 1), np.int64), *nodeless, np.empty(0, np.uint32), np.empty(0)))
     joined = arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
     return Fibers(np.array(orders, np.int64), np.array(opens, np.int64), *joined)
+
+
+def _tree(layout: Layout, entries: Entries, slot: int, nodes: int, leaves: int) -> tuple[np.ndarray, ...]:
+    """The arrays of one tree, numbered from `nodes` and `leaves` on; slot −1: symmetric entries, any mode open."""
+    index, cost, symmetric = entries
+    order, n = entries.order, layout.n
+    found: tuple[np.ndarray, ...]
+    if symmetric and order == 3 and n * n <= FULL * len(cost):
+        found = kernels.grow_triples(index, cost, n, nodes, leaves)
+        return found
+    orderings = [list(p) for p in permutations(range(order))] if symmetric else [opened(order, slot)]
+    index = np.ascontiguousarray(index, dtype=np.uint32)  # half the memory of what follows
+    found = kernels.grow_tree(index, cost, np.array(orderings), n, nodes, leaves)
+    return found
+
+
+def listed(parts: Sequence[Entries], linked: Sequence[Linked] = ()) -> list[Entries | None]:
+    """For each tree that `grow_fibers` makes of them, the rows that it is grown from if they are symmetric triples."""
+    found: list[Entries | None] = []
+    for e in parts:
+        found += [e if e.order == 3 else None] if e.symmetric else [None] * e.order
+    return found + [None] * len(linked)
+
+
+def add_product(fibers: Fibers, tree: int, triples: Entries | None, x: FloatArray, out: FloatArray) -> None:
+    """out += a tree times all rows of x but the last: along the tree where they are sparse, else along its rows."""
+    if triples is not None and DENSE * np.count_nonzero(x[0]) * np.count_nonzero(x[1]) > len(out) ** 2:
+        kernels.add_triples(triples.indices, triples.costs, x[0], x[1], out)
+    else:
+        kernels.add_tree(fibers, tree, x, out)
+
+
+def folded(entries: Entries, n: int) -> Entries:
+    """Entries of third order that give every hyperedge in all six orderings at one cost, as symmetric ones: one tree
+    then serves all modes. Others as they are."""
+    index, cost, symmetric = entries
+    m, odd = divmod(len(cost), 6)
+    if symmetric or entries.order != 3 or odd or not m or n > MOST_NAMED:
+        return entries
+    index, bits = np.ascontiguousarray(index), cost.view(np.uint64)
+
+    def survey(part: slice) -> tuple[NDArray[np.uint64], LongArray, FloatArray]:
+        rows, costs = np.empty((m, 3), np.int64), np.empty(m)
+        found = kernels.survey_copies(index[part], cost[part], bits[part], n, rows, costs)
+        return found, rows[: found[0, 0]], costs[: found[0, 0]]
+
+    workers = min(potentials.WORKERS, 1 + m // WORTH_A_THREAD)
+    parts = [slice(len(cost) * w // workers, len(cost) * (w + 1) // workers) for w in range(workers)]
+    with ThreadPoolExecutor(workers) as pool:
+        surveys = list(pool.map(survey, parts) if workers > 1 else map(survey, parts))
+    found, rows, costs = zip(*surveys, strict=True)
+    total = np.sum(found, axis=0)
+    if (total != total[0]).any() or total[0, 0] != m:
+        return entries
+    return Entries(np.concatenate(rows), np.concatenate(costs), True)
 
 
 class PairwiseColumns:
@@ -78,7 +135,7 @@ class PairwiseColumns:
         self, layout: Layout, formulas: Sequence[Formula], matrix: FloatArray | None, flip: bool, memory: int
     ) -> None:
         n = layout.n
-        self.last_x, self.last_product = np.empty(0), np.empty(0)
+        self.last = np.empty(0), np.empty(0)  # the last question and its answer, exchanged at once for all threads
         self._complete = False
         self.layout, self.formulas, self.matrix, self.flip = layout, formulas, matrix, flip
         if formulas:
@@ -166,15 +223,16 @@ class PairwiseColumns:
 
     def product(self, x: FloatArray, clock: int) -> FloatArray:
         """Σ_j x_j · column j, computing what is not stored."""
-        if np.array_equal(x, self.last_x):  # a start's energy and its first step ask for the same
-            return self.last_product
+        question, answer = self.last
+        if np.array_equal(x, question):  # a start's energy and its first step ask for the same
+            return answer
         support = np.flatnonzero(x).astype(np.uint32)
         stored = support[self.table.slot[support] >= 0]
         result = np.zeros(self.layout.n)
         kernels.add_columns(self.table, clock, x, stored, len(stored), result)
         for some, values in self.chunks(support[self.table.slot[support] < 0], clock):
             result += x[some] @ values
-        self.last_x, self.last_product = x.copy(), result
+        self.last = x.copy(), result
         return result
 
     def largest(self) -> float:
@@ -206,7 +264,7 @@ class Runtime:
                 formulas.append(dense)
             elif dense is not None:
                 matrix = dense if matrix is None else matrix + dense
-        self.fibers = grow_fibers(layout, self.parts, self.linked)
+        self.fibers, self.triples = grow_fibers(layout, self.parts, self.linked), listed(self.parts, self.linked)
         self.columns: tuple[PairwiseColumns, ...] = ()
         if formulas or matrix is not None:
             self.columns = self._pairwise(layout, formulas, matrix, memory)
@@ -238,8 +296,8 @@ class Runtime:
                 return tensor
             self.unary += tensor
             return None
-        entries = p.entries(layout)
-        largest.append(float(np.abs(entries.costs).max(initial=0.0)))
+        entries = folded(p.entries(layout), layout.n)
+        largest.append(float(max(entries.costs.max(initial=0.0), -entries.costs.min(initial=0.0))))
         if entries.order == 1:
             np.add.at(self.unary, entries.indices[:, 0], entries.costs)
         else:
@@ -292,6 +350,18 @@ class Runtime:
     def product(self, slot: int, x: FloatArray) -> FloatArray:
         """The columns' part of the contraction with mode `slot` open."""
         return self.columns[slot].product(x[1 - slot], self.clock)
+
+    def closed(self, x: FloatArray, d: int) -> FloatArray:
+        """What (21) has of order d + 1 with the blocks x, mode d open: times that block it is the order's energy."""
+        found = self.unary.copy() if d == 0 else np.zeros(self.n)
+        if d == 1 and self.columns:
+            with self.guard():
+                self.tick()
+                found += self.product(1, x)
+        for tree, (order, slot) in enumerate(zip(self.fibers.order, self.fibers.open, strict=True)):
+            if order == d + 1 and slot in (-1, d):
+                add_product(self.fibers, tree, self.triples[tree], x[: d + 1], found)
+        return found
 
     def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
         """`_kernels.contract` for blocks x, with missing columns computed."""

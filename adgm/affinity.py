@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from math import factorial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import Fibers, FloatArray, Groups, LongArray
-from adgm._tables import Runtime, grow_fibers
+from adgm._tables import Runtime, add_product, grow_fibers, listed
 from adgm.deadline import check_time
 from adgm.layout import Layout
 from adgm.potentials import CHUNK, Entries
@@ -115,6 +114,7 @@ class Tree:
     order: int
     fibers: Fibers
     number: int
+    triples: Entries | None  # the rows that it was grown from, where they are triples
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +130,13 @@ class Affinity:
     ceilings: dict[int, float]
     exact: bool  # whether energies can be read from affinities: no cost was stored on a tuple that cannot be matched
 
+    @property
+    def orders(self) -> list[int]:
+        """The orders that there are affinities of."""
+        some = {tree.order for tree in self.trees} | {d for d, ceiling in self.ceilings.items() if ceiling}
+        some |= {1} if self.unary.any() else set()
+        return sorted(some if self.pairs is None else some | {2})
+
     def tensor(self, order: int, blocks: Sequence[FloatArray]) -> FloatArray:
         """The affinities of that order times order − 1 blocks, one mode open."""
         if order == 1:
@@ -140,10 +147,10 @@ class Affinity:
                 kernels.multiply_symmetric(self.pairs, blocks[0], out)
                 return out
             return out if self.pairs is None else np.asarray(self.pairs @ blocks[0])
-        stacked = np.stack([blocks[0], *blocks])
+        stacked = np.stack([*blocks, blocks[0]])
         for tree in self.trees:
             if tree.order == order:
-                kernels.add_tree(tree.fibers, tree.number, stacked, out)
+                add_product(tree.fibers, tree.number, tree.triples, stacked, out)
         ceiling = self.ceilings[order]
         return ceiling * float(np.prod([b.sum() for b in blocks])) - out if ceiling else -out
 
@@ -362,24 +369,28 @@ def _trees(problem: Problem) -> tuple[tuple[Tree, ...], dict[int, float], bool]:
     clean = all(not dropped for *_, dropped in parts)
     reused = clean or not any(symmetric for _, _, symmetric, _ in parts)
     grown = [Entries(index, cost, True) for index, cost, symmetric, _ in parts if not (symmetric and reused)]
-    fibers = problem.runtime.fibers
-    trees = [Tree(int(o), fibers, t) for t, o in enumerate(fibers.order) if o > 2 and fibers.open[t] < 0 and reused]
+    trees: list[Tree] = []
+    if reused:
+        fibers, rows = problem.runtime.fibers, problem.runtime.triples
+        among = enumerate(zip(fibers.order, fibers.open, rows, strict=True))
+        trees += [Tree(int(o), fibers, t, triples) for t, (o, slot, triples) in among if o > 2 and slot < 0]
     if grown:
         own = grow_fibers(problem.layout, grown)
-        trees += [Tree(int(o), own, t) for t, o in enumerate(own.order)]
+        trees += [
+            Tree(int(o), own, t, triples) for t, (o, triples) in enumerate(zip(own.order, listed(grown), strict=True))
+        ]
     return tuple(trees), ceilings, clean
 
 
 def _compatible(layout: Layout, entries: Entries) -> tuple[LongArray, FloatArray, bool, bool]:
     """Index rows over variables, the cost of each ordering, whether given symmetric, whether tuples that cannot be
     matched were dropped."""
-    index, cost, symmetric = entries
-    apart = np.ones(len(index), bool)
-    for a, b in combinations(range(index.shape[1]), 2):
-        apart &= (index[:, a] == index[:, b]) | compatible(layout, index[:, a], index[:, b])
-    if not apart.all():
+    index, cost, symmetric = np.ascontiguousarray(entries.indices), entries.costs, entries.symmetric
+    apart = np.empty(len(index), bool)
+    dropped = kernels.mark_apart(index, layout.row, layout.col, apart) < len(index)
+    if dropped:
         index, cost = index[apart], cost[apart]
-    return index, cost if symmetric else cost / factorial(index.shape[1]), symmetric, not bool(apart.all())
+    return index, cost if symmetric else cost / factorial(index.shape[1]), symmetric, dropped
 
 
 def _ceiling(index: LongArray, cost: FloatArray) -> float:

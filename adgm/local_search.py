@@ -14,7 +14,7 @@ from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.branch_and_bound import PairCosts
 from adgm.deadline import check_time
 from adgm.potentials import Entries
-from adgm.problem import ANY, Problem, Sparse
+from adgm.problem import ANY, Problem
 from adgm.projections import KIND
 from adgm.rounding import Assignment, hungarian
 from adgm.tied_rows import listed
@@ -309,12 +309,9 @@ def whole_matrix(problem: Problem) -> FloatArray | None:
 
 def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]], stored: tuple[PairwiseColumns, ...]) -> bool:
     """Whether no cost involves two variables of one row or column; `parts`: of `as_sets`. Formulas give them none."""
-    n2 = problem.shape[1]
-    for p in problem.potentials:  # numbered before any mask
-        if isinstance(p, Sparse) and p.symmetric and any(repeats(line) for line in np.divmod(p.indices, n2)):
-            return False
     layout = problem.layout
-    for index, _ in parts:
+    symmetric = [(e.indices, e.costs) for e in problem.runtime.parts if e.symmetric]
+    for index, _ in [*symmetric, *parts]:
         if repeats(layout.row[index]) or repeats(layout.col[index]):
             return False
     number = layout.grid()

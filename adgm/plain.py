@@ -29,6 +29,10 @@ class PlainTables:
         parts += [part for one in self.matrices for part in (one.data, one.indices, one.indptr)]
         return sum(np.asarray(part).nbytes for part in parts)
 
+    def closed(self, x: FloatArray, d: int) -> FloatArray:
+        """The part of (21) from the slot's own order."""
+        return self.contract(x, d)[1]
+
     def contract(self, x: FloatArray, slot: int) -> tuple[FloatArray, FloatArray]:
         """The parts of (21) from orders above the slot's own, and from its own."""
         parts = np.zeros((2, self.n))

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -139,8 +139,9 @@ class Sparse:
             raise ValueError(f"Sparse costs must have shape ({len(index)},), one per row, got {cost.shape}")
         index = np.ascontiguousarray(index, dtype=np.int64)
         if symmetric and index.shape[1] > 1:
-            ordered = np.sort(index, axis=1)
-            repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+            repeated = np.zeros(len(index), bool)
+            for a, b in combinations(range(index.shape[1]), 2):
+                repeated |= index[:, a] == index[:, b]
             if repeated.any():
                 row = int(np.argmax(repeated))
                 raise ValueError(
@@ -155,7 +156,7 @@ class Sparse:
 
     def check(self, shape: tuple[int, int]) -> None:
         n = shape[0] * shape[1]
-        if self.indices.size and not (self.indices.min() >= 0 and self.indices.max() < n):
+        if self.indices.size and self.indices.view(np.uint64).max() >= n:  # a negative number is a very large one
             row = int(np.argmax(((self.indices < 0) | (self.indices >= n)).any(axis=1)))
             raise ValueError(
                 f"Sparse row {row} has an index out of range: {self.indices[row].tolist()}, "

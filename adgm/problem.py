@@ -166,7 +166,7 @@ class Problem:
     def energies(self, blocks: Sequence[ArrayLike] | FloatArray) -> list[float]:
         """F^d(x_1, …, x_d) for each order d = 1 … D: the terms of (14) GM-decomposed."""
         x = self._blocks(blocks)
-        return [float(self.runtime.contract(x, d)[1] @ x[d]) for d in range(self.order)]
+        return [float(self.runtime.closed(x, d) @ x[d]) for d in range(self.order)]
 
     def contract(self, blocks: Sequence[ArrayLike] | FloatArray, slot: int) -> FloatArray:
         """(21): p_d = Σ_{i ≥ d} F^i ⊗ (all blocks but number `slot`): the linear term of that block (0-based)."""

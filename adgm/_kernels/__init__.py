@@ -6,7 +6,9 @@ Callers validate; the kernels only compute. Compiled code is cached on disk, so 
 from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, Pending, admm
 from adgm._kernels.affinity import (
     add_tree,
+    add_triples,
     balance,
+    mark_apart,
     mix,
     moved,
     multiply_symmetric,
@@ -18,7 +20,7 @@ from adgm._kernels.affinity import (
 from adgm._kernels.contraction import add_columns, contract, list_supports
 from adgm._kernels.dual_ascent import Assigned, Costs, Labels, assign, probe, settle, share_out, visit
 from adgm._kernels.edges import BOTH, EITHER, LEFT, RIGHT, Neighbours, count_partners, list_partners, mirror
-from adgm._kernels.fibers import grow_tree
+from adgm._kernels.fibers import grow_tree, grow_triples, survey_copies
 from adgm._kernels.penalty import Progress, Schedule, adapt
 from adgm._kernels.projection import project
 from adgm._kernels.types import (
@@ -64,6 +66,7 @@ __all__ = [
     "adapt",
     "add_columns",
     "add_tree",
+    "add_triples",
     "admm",
     "assign",
     "balance",
@@ -71,8 +74,10 @@ __all__ = [
     "contract",
     "count_partners",
     "grow_tree",
+    "grow_triples",
     "list_partners",
     "list_supports",
+    "mark_apart",
     "mirror",
     "mix",
     "moved",
@@ -85,5 +90,6 @@ __all__ = [
     "project",
     "settle",
     "share_out",
+    "survey_copies",
     "visit",
 ]

@@ -52,6 +52,22 @@ def mix(v, u, v_image, u_image, out):
 
 
 @compiled
+def mark_apart(index, row, col, apart):
+    """Which rows of `index` have no two different variables in one row or one column of the assignment; how many."""
+    count = 0
+    for r in range(len(index)):
+        able = True
+        for a in range(index.shape[1]):
+            i = index[r, a]
+            for b in range(a):
+                j = index[r, b]
+                able = able and (i == j or (row[i] != row[j] and col[i] != col[j]))
+        apart[r] = able
+        count += able
+    return count
+
+
+@compiled
 def scale_groups(x, groups, extra, times):
     """Divide every group of x, with `times` copies of its entry of `extra` added, by its sum; returns the largest
     |sum − 1| found."""
@@ -176,29 +192,40 @@ def pool_sparse(indptr, indices, data, x, group, n_groups, squared, out):
 
 
 @compiled
+def add_triples(index, cost, a, b, out):
+    """out += symmetric tensor of third order ⊗ a ⊗ b, row by row: for dense a and b, where a tree would only be in the
+    way."""
+    for r in range(len(index)):
+        i, j, k, c = index[r, 0], index[r, 1], index[r, 2], cost[r]
+        out[i] += c * (a[j] * b[k] + a[k] * b[j])
+        out[j] += c * (a[i] * b[k] + a[k] * b[i])
+        out[k] += c * (a[i] * b[j] + a[j] * b[i])
+
+
+@compiled
 def add_tree(fibers, tree, x, out):
-    """out += symmetric tree ⊗ x_1 ⊗ … ⊗ x_{D−1}, its first mode open; the first row of x is not used."""
+    """out += tree ⊗ x_1 ⊗ … ⊗ x_{D−1}, its open mode open, the others in their order; the last row of x is not used."""
     support = np.empty(x.shape, np.uint32)
     count = np.zeros(x.shape[0], np.int64)
-    for b in range(1, x.shape[0]):
+    for b in range(x.shape[0] - 1):
         count[b] = list_support(x[b], support[b])
-    add_fibers(fibers, tree, 0, x, support, count, out)
+    add_fibers(fibers, tree, x.shape[0] - 1, x, support, count, out)
 
 
 @compiled
 def add_nodes(fibers, low, high, weight, out):
     """out[key, target] += weight · value over the leaves of the nodes low … high."""
-    key, child, target, value = fibers.key, fibers.child, fibers.target, fibers.value
+    key, child, stop, target, value = fibers.key, fibers.child, fibers.stop, fibers.target, fibers.value
     for p in range(low, high):
         row = out[key[p]]
-        for e in range(child[p], child[p + 1]):
+        for e in range(child[p], stop[p]):
             row[target[e]] += weight * value[e]
 
 
 @compiled
 def open_pair(fibers, tree, x, weight, out):
     """out += weight · (symmetric tree of order 3 or 4) ⊗ x (⊗ x), two modes open."""
-    root, key, child = fibers.root[tree], fibers.key, fibers.child
+    root, key, child, stop = fibers.root[tree], fibers.key, fibers.child, fibers.stop
     for j in range(x.size):
         w = weight * x[j]
         if w == 0.0:
@@ -208,4 +235,4 @@ def open_pair(fibers, tree, x, weight, out):
         else:
             for p in range(root[j], root[j + 1]):
                 if x[key[p]] != 0.0:
-                    add_nodes(fibers, child[p], child[p + 1], w * x[key[p]], out)
+                    add_nodes(fibers, child[p], stop[p], w * x[key[p]], out)

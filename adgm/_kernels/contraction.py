@@ -57,7 +57,7 @@ def find(key, low, high, wanted):
 def add_fibers(fibers, tree, slot, x, support, count, out):
     """out += tree ⊗ (all blocks of x but the open one): depth first, over branches with a non-zero product."""
     order = fibers.order[tree]
-    root, key, child = fibers.root[tree], fibers.key, fibers.child
+    root, key, child, until = fibers.root[tree], fibers.key, fibers.child, fibers.stop
     target, value = fibers.target, fibers.value
     modes = np.empty(order - 1, np.int64)  # the contracted modes, in the order of the tree's levels
     for level in range(order - 1):
@@ -80,11 +80,17 @@ def add_fibers(fibers, tree, slot, x, support, count, out):
             if level == last:
                 mode, p, stop = modes[level], at[level], end[level]
                 block, above = x[mode], weight[level - 1]
-                if SPARSE * count[mode] > stop - p:  # many non-zeros: look at every key
+                if stop - p == block.size:  # all keys are there: a non-zero's node is at its number
+                    for t in range(count[mode]):
+                        q = p + support[mode, t]
+                        w = above * block[support[mode, t]]
+                        for e in range(child[q], until[q]):
+                            out[target[e]] += w * value[e]
+                elif SPARSE * count[mode] > stop - p:  # many non-zeros: look at every key
                     for q in range(p, stop):
                         w = above * block[key[q]]
                         if w != 0.0:
-                            for e in range(child[q], child[q + 1]):
+                            for e in range(child[q], until[q]):
                                 out[target[e]] += w * value[e]
                 else:  # few: look every non-zero up; both lists ascend
                     for t in range(count[mode]):
@@ -92,7 +98,7 @@ def add_fibers(fibers, tree, slot, x, support, count, out):
                         p = find(key, p, stop, k)
                         if p < stop and key[p] == k:
                             w = above * block[k]
-                            for e in range(child[p], child[p + 1]):
+                            for e in range(child[p], until[p]):
                                 out[target[e]] += w * value[e]
                 at[level] = stop
             if at[level] == end[level]:
@@ -106,7 +112,7 @@ def add_fibers(fibers, tree, slot, x, support, count, out):
             else:
                 weight[level] = w
                 level += 1
-                at[level], end[level] = child[p], child[p + 1]
+                at[level], end[level] = child[p], until[p]
 
 
 @compiled

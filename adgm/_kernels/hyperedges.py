@@ -20,7 +20,7 @@ def reap(target, value, on, first, last, share, out):
 
 
 @compiled
-def walk(key, child, target, value, on, first, last, levels, share, out):
+def walk(key, child, stop, target, value, on, first, last, levels, share, out):
     """`reap` the leaves below the nodes first … last, `levels` levels down, along keys that are on."""
     total = 0.0
     if levels == 0:
@@ -28,7 +28,7 @@ def walk(key, child, target, value, on, first, last, levels, share, out):
     elif levels == 1:
         for p in range(first, last):
             if on[key[p]]:
-                total += reap(target, value, on, child[p], child[p + 1], share, out)
+                total += reap(target, value, on, np.int64(child[p]), np.int64(stop[p]), share, out)
     else:
         at = np.empty(levels, np.int64)
         end = np.empty(levels, np.int64)
@@ -41,15 +41,15 @@ def walk(key, child, target, value, on, first, last, levels, share, out):
             at[level] += 1
             if on[key[p]]:
                 if level == levels - 1:
-                    total += reap(target, value, on, child[p], child[p + 1], share, out)
+                    total += reap(target, value, on, np.int64(child[p]), np.int64(stop[p]), share, out)
                 else:
                     level += 1
-                    at[level], end[level] = child[p], child[p + 1]
+                    at[level], end[level] = child[p], stop[p]
     return total
 
 
 @compiled
-def hyperedges(orders, opens, root, key, child, target, value, on, v):
+def hyperedges(orders, opens, root, key, child, stop, target, value, on, v):
     """Σ costs of the hyperedges of v whose other variables are all on, over the symmetric trees of `Fibers`.
 
     A leaf below the root v is one ordering of the others; v itself can stand in any of the modes.
@@ -57,22 +57,22 @@ def hyperedges(orders, opens, root, key, child, target, value, on, v):
     total, nowhere = 0.0, np.empty(0)
     for t in range(orders.size):
         if opens[t] < 0:
-            below = walk(key, child, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, 0.0, nowhere)
+            below = walk(key, child, stop, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, 0.0, nowhere)
             total += orders[t] * below
     return total
 
 
 @compiled
-def spread(orders, opens, root, key, child, target, value, on, v, sign, edges):
+def spread(orders, opens, root, key, child, stop, target, value, on, v, sign, edges):
     """edges += sign · (what every other variable costs in hyperedges with v and variables that are on)."""
     for t in range(orders.size):
         if opens[t] < 0:
             share = sign * orders[t] * (orders[t] - 1)  # both can stand in any of the modes
-            walk(key, child, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, share, edges)
+            walk(key, child, stop, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, share, edges)
 
 
 @compiled
-def joint(orders, opens, root, key, child, target, value, on, v, w):
+def joint(orders, opens, root, key, child, stop, target, value, on, v, w):
     """Σ costs of the hyperedges of v and w whose other variables are all on."""
     total, nowhere = 0.0, np.empty(0)
     for t in range(orders.size):
@@ -90,7 +90,8 @@ def joint(orders, opens, root, key, child, target, value, on, v, w):
                 if order == 2:
                     total += 2.0 * value[first]
                 else:
-                    below = walk(key, child, target, value, on, child[first], child[first + 1], order - 3, 0.0, nowhere)
+                    low, high = np.int64(child[first]), np.int64(stop[first])
+                    below = walk(key, child, stop, target, value, on, low, high, order - 3, 0.0, nowhere)
                     total += order * (order - 1) * below
                 first += 1
     return total

@@ -89,8 +89,8 @@ def gather(here, on):
     edges, joined = np.zeros(on.size), np.zeros(on.size, np.bool_)
     for v in range(on.size):
         if on[v]:
-            spread(a.order, a.open, a.root, a.key, a.child, a.target, a.value, joined, v, 1.0, edges)
-            spread(b.order, b.open, b.root, b.key, b.child, b.target, b.value, joined, v, 1.0, edges)
+            spread(a.order, a.open, a.root, a.key, a.child, a.stop, a.target, a.value, joined, v, 1.0, edges)
+            spread(b.order, b.open, b.root, b.key, b.child, b.stop, b.target, b.value, joined, v, 1.0, edges)
             joined[v] = True
     return edges
 
@@ -175,8 +175,8 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
     linear, row, col, number, reach = here.linear, here.row, here.col, here.number, here.reach
     column_of, columns = here.tables.column.slot, here.tables.column.data
     row_of, rows = here.tables.row.slot, here.tables.row.data
-    order, opens, root, key, child, target, value = here.tables.fibers
-    order2, opens2, root2, key2, child2, target2, value2 = here.sets
+    order, opens, root, key, child, stop, target, value = here.tables.fibers
+    order2, opens2, root2, key2, child2, stop2, target2, value2 = here.sets
     limited = here.row_kind != BOX and here.col_kind != BOX
     loose_row, loose_col = here.row_kind != SIMPLEX, here.col_kind != SIMPLEX
     n1, n2 = number.shape
@@ -184,9 +184,9 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
     def cost(v, n_gone, n_came):
         total, missing = joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came)
         if order.size:
-            total += hyperedges(order, opens, root, key, child, target, value, on, v)
+            total += hyperedges(order, opens, root, key, child, stop, target, value, on, v)
         if order2.size:
-            total += hyperedges(order2, opens2, root2, key2, child2, target2, value2, on, v)
+            total += hyperedges(order2, opens2, root2, key2, child2, stop2, target2, value2, on, v)
         return total, missing
 
     def both(v, w):
@@ -194,9 +194,9 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
         if column_of.size:
             total += columns[column_of[v], w] + rows[row_of[v], w]
         if order.size:
-            total += joint(order, opens, root, key, child, target, value, on, v, w)
+            total += joint(order, opens, root, key, child, stop, target, value, on, v, w)
         if order2.size:
-            total += joint(order2, opens2, root2, key2, child2, target2, value2, on, v, w)
+            total += joint(order2, opens2, root2, key2, child2, stop2, target2, value2, on, v, w)
         return total
 
     while must or n_awake > 0:
@@ -283,8 +283,8 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
     row, col, (n1, n2) = here.row, here.col, here.number.shape
     column_of, columns = here.tables.column.slot, here.tables.column.data
     row_of, rows = here.tables.row.slot, here.tables.row.data
-    order, opens, root, key, child, target, value = here.tables.fibers
-    order2, opens2, root2, key2, child2, target2, value2 = here.sets
+    order, opens, root, key, child, stop, target, value = here.tables.fibers
+    order2, opens2, root2, key2, child2, stop2, target2, value2 = here.sets
     row_start, row_member, _ = here.rows
     col_start, col_member, _ = here.cols
     limited_row, limited_col = here.row_kind != BOX, here.col_kind != BOX
@@ -335,8 +335,8 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
                     in_col[col[u]] = holder
                 shift(column_of, columns, row_of, rows, pairs, u, sign)
                 if edges.size:
-                    spread(order, opens, root, key, child, target, value, on, u, sign, edges)
-                    spread(order2, opens2, root2, key2, child2, target2, value2, on, u, sign, edges)
+                    spread(order, opens, root, key, child, stop, target, value, on, u, sign, edges)
+                    spread(order2, opens2, root2, key2, child2, stop2, target2, value2, on, u, sign, edges)
                 n_awake += wake(awake, row_start, row_member, row[u]) + wake(awake, col_start, col_member, col[u])
             recent, changes, gain = recent + 1, changes + 1, gain + best
         if must:

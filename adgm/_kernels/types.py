@@ -40,8 +40,8 @@ class Fibers(NamedTuple):
     """Sparse tensors in compressed fibers: a tree over all modes but the open one, the open mode in its leaves.
 
     Tree t serves potentials of `order[t]` with the mode `open[t]` left open (−1: any mode, the tensor is symmetric).
-    Its nodes for the first key j are root[t, j] … root[t, j+1]; a node p has the key `key[p]` and the children
-    child[p] … child[p+1]; a leaf e adds value[e] · (product of the keys' entries) to target[e]. With order 2
+    Its nodes for the first key j are root[t, j] … root[t, j+1], with ascending keys; a node p has the key `key[p]` and
+    the children child[p] … stop[p]; a leaf e adds value[e] · (product of the keys' entries) to target[e]. With order 2
     the root points straight at leaves.
     """
 
@@ -49,7 +49,8 @@ class Fibers(NamedTuple):
     open: LongArray
     root: LongArray
     key: IndexArray
-    child: LongArray
+    child: IndexArray
+    stop: IndexArray
     target: IndexArray
     value: FloatArray
 

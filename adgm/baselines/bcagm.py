@@ -101,7 +101,9 @@ class BCAGM:
                 alpha += (objective - scores[top]) / (total - agreement(blocks))
                 objective = value(s, blocks) + alpha * agreement(blocks)
         found = blocks.astype(bool)
-        energies = [problem.energy(block) for block in found]
+        unequal = {block.tobytes(): block for block in found}  # most agree
+        known = {name: problem.energy(block) for name, block in unequal.items()}
+        energies = [known[block.tobytes()] for block in found]
         first = int(np.argmin(energies))
         better = energies[first] < state.best_energy
         return BCAGMState(
@@ -127,14 +129,16 @@ class BCAGM:
         lifted = quadratic + (linear[:, None] + linear) / (2.0 * old.sum())  # the same for blocks of that size
         pooled = pool(problem, s, lifted, lifted.diagonal(), self.pooling, 1e-6)
         new = assign(problem, pooled).astype(np.float64)
-        gains = [u @ (quadratic @ u) + linear @ u for u in (old, new)]
-        return new if first or gains[1] > gains[0] * (1 + 1e-12) else old
+        if first:
+            return new
+        gains = [u @ product(quadratic, u) + linear @ u for u in (old, new)]
+        return new if gains[1] > gains[0] * (1 + 1e-12) else old
 
 
 def value(s: Affinity, blocks: Sequence[FloatArray] | FloatArray) -> float:
     """The multilinear form: for each order d, the mean of S_d over all choices of d blocks."""
     total = 0.0
-    for d in range(1, s.order + 1):
+    for d in s.orders:
         choices = list(combinations(range(len(blocks)), d))
         total += sum(float(blocks[c[0]] @ s.tensor(d, [blocks[i] for i in c[1:]])) for c in choices) / len(choices)
     return total
@@ -144,7 +148,7 @@ def block_gradient(s: Affinity, blocks: FloatArray, b: int) -> FloatArray:
     """The form as a linear function of block b, up to a constant."""
     others = [i for i in range(len(blocks)) if i != b]
     gradient = np.zeros(blocks.shape[1])
-    for d in range(1, s.order + 1):
+    for d in s.orders:
         for rest in combinations(others, d - 1):
             gradient += s.tensor(d, [blocks[i] for i in rest]) / comb(len(blocks), d)
     return gradient
@@ -152,17 +156,21 @@ def block_gradient(s: Affinity, blocks: FloatArray, b: int) -> FloatArray:
 
 def quadratic_form(s: Affinity, v: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The form at (u, u, v, v) as u · Q u + q · u, up to a constant."""
-    quadratic, linear = np.zeros((len(v), len(v))), s.unary / 2
+    quadratic = s.opened(3, v) / 2
+    linear = s.unary / 2 + product(quadratic, v)
     if s.pairs is not None:
         quadratic += dense(s, len(v)) / 6
         linear = linear + s.tensor(2, [v]) * 4 / 6
-    if s.order >= 3:
-        third = s.opened(3, v)
-        quadratic += third / 2
-        linear = linear + third @ v / 2
     if s.order >= 4:
         quadratic += s.opened(4, v)
     return quadratic, linear
+
+
+def product(matrix: FloatArray, v: FloatArray) -> FloatArray:
+    """A symmetric matrix times v: only the rows where v is not zero are read."""
+    on = np.flatnonzero(v)
+    found: FloatArray = v @ matrix if len(on) == len(v) else v[on] @ matrix[on]
+    return found
 
 
 def dense(s: Affinity, n: int) -> FloatArray:

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from experiments.bench import baselines, cold, explain, solver, sparse
+from experiments.bench import arrays, baselines, cold, explain, solver, sparse
 from experiments.bench.solver import Reading
 
 
@@ -33,6 +33,7 @@ def newcomer() -> list[Reading]:
 BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "pairwise": solver.pairwise,
     "third": solver.third_order,
+    "arrays": arrays.readings,
     "models": solver.models,
     "rivals": baselines.readings,
     "growth": solver.growth,
