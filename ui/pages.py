@@ -1,6 +1,5 @@
 """PAGES: what the navigation offers, in this order."""
 
-import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,5 +25,3 @@ PAGES = [
     Page(debug.show, {"title": "Debug", "icon": ":material/bug_report:", "url_path": "debug"}),
     Page(experiments.show, {"title": "Experiments", "icon": ":material/science:", "url_path": "experiments"}),
 ]
-
-gc.freeze()  # what the imports made stays as long as the server does: no collection need walk over it
