@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 from PIL import Image as Pillow
 from scipy.optimize import linear_sum_assignment
 
+from adgm import Dense, Problem
 from features.datasets.base import Dataset
 from features.images import from_array
 from features.keypoints import Keypoints, detect
@@ -290,3 +291,17 @@ def test_a_data_set_checks_fills_in_and_shuffles():
         dataset.load(colour=1)
     with pytest.raises(ValueError, match="Size is 10; expected 0 to 9"):
         dataset.load(size=10)
+
+
+def test_a_digest_tells_pairs_apart_by_pixels_points_truth_and_costs():
+    def made(grey: int = 9, x: float = 1.0, partner: int = 0, cost: float = 2.0) -> Pair:
+        image = from_array(np.full((4, 5, 3), grey, np.uint8))
+        points = Keypoints(np.array([[x, 2.0]]))
+        costs = Problem((1, 1), [Dense(np.array([cost]))])
+        return Pair(View(image, points), View(None, points), np.array([partner]), given=costs)
+
+    assert made().digest == made().digest
+    others = [made(), made(grey=8), made(x=1.5), made(partner=-1), made(cost=3.0)]
+    assert len({pair.digest for pair in others}) == len(others)
+    lying = made().left.image, from_array(np.full((5, 4, 3), 9, np.uint8))
+    assert lying[0].digest != lying[1].digest  # as many pixels, all the same, in another shape

@@ -1,6 +1,8 @@
 """Fair shares: slices in turns, no place for whoever sleeps or has left, deadlines while building, memory by bytes."""
 
 import threading
+import tomllib
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +13,7 @@ import ui.jobs.job
 import ui.jobs.pool
 from adgm import ADGM, Dense, Problem
 from adgm.deadline import check_time
+from experiments.browser import ROOT
 from features import lessons
 from features.datasets import DATASETS
 from features.keypoints import Keypoints
@@ -19,7 +22,8 @@ from features.pairs import View
 from test_job import counters_round_to_their_count, counting, eventually, run  # noqa: F401
 from ui import data
 from ui.jobs.job import Job
-from ui.jobs.pool import JobPool, Visitor
+from ui.jobs.memory import Broom
+from ui.jobs.pool import WATCHED, JobPool, Visitor
 from ui.jobs.shelf import Shelf, held
 from ui.learn import CHAPTERS, chapter
 from ui.live import side
@@ -234,6 +238,36 @@ def test_equal_points_with_other_angles_are_another_problem():
 def test_too_many_edges_to_be_listed_are_not_drawn():
     many = Keypoints(np.random.default_rng(0).uniform(0, 100, (4000, 2)))
     assert side(View(None, many), "Left", "complete").edges is None
+
+
+def test_many_who_watch_are_updated_less_often(one_place):
+    assert one_place.unhurried(0.4) == 0.4
+    for name in range(20):
+        one_place.admit(name, Visitor())
+    updates = 20 / one_place.unhurried(0.4)  # a second, of all pages
+    assert updates * WATCHED == pytest.approx(1.0)
+    assert one_place.unhurried(30.0) == 30.0  # a sign of life stays one
+    one_place.dismiss(0)
+    assert one_place.unhurried(0.4) == pytest.approx(19 * WATCHED)
+
+
+def test_a_broom_finds_what_is_out_of_reach_now_and_then_and_streamlit_does_not():
+    class Knot:
+        """Reachable from itself alone."""
+
+        def __init__(self) -> None:
+            self.itself = self
+
+    now = [0.0]
+    broom = Broom(every=10.0, clock=lambda: now[0])
+    gone = weakref.ref(Knot())
+    now[0] = 9.0
+    assert not broom.sweep()
+    now[0] = 10.0
+    assert broom.sweep() and gone() is None
+    assert not broom.sweep()
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["runner"]["postScriptGC"] is False  # six sevenths of what a server with 20 visitors did
 
 
 def test_memory_is_given_back_when_the_last_one_is_done(monkeypatch, one_place):

@@ -73,7 +73,7 @@ def show() -> None:
         compared, progress = compared_now(chosen)
     with stage:  # in every drawing of the page, as `live.show` explains
         ticking = progress is not None and progress.active
-        st.fragment(status, run_every=TICK if ticking else None)(compared, progress)
+        st.fragment(status, run_every=POOL.unhurried(TICK) if ticking else None)(compared, progress)
     with result:
         if compared is not None and progress is not None:
             if progress.entrants:

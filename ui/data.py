@@ -31,7 +31,7 @@ def offer_download(dataset: str) -> None:
         st.rerun()
 
 
-@st.cache_data(show_spinner="Loading the pair …", max_entries=16)
+@st.cache_resource(show_spinner="Loading the pair …", max_entries=16)
 def load(dataset: str, params: tuple[tuple[str, Value], ...]) -> Pair:
-    """A pair of a data set, kept for the next rerun."""
+    """A pair of a data set, kept for the next drawing, and the same one for all visitors."""
     return POOL.perform(partial(DATASETS[dataset].load, images=True, **dict(params)), visitors.current())

@@ -17,7 +17,7 @@ from features.pairs import Pair, View
 from ui import canvas, scrubber, toolbar, url_state
 from ui.canvas import Line, Side, matrix
 from ui.charts.run import LEFT, RIGHT, blank, energy_chart, lanes_chart, penalty_chart
-from ui.jobs.job import Frame, Snapshot
+from ui.jobs.job import POOL, Frame, Snapshot
 from ui.jobs.meanwhile import Meanwhile
 from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbours, verdict
 from ui.page_run import Run, curves_of
@@ -76,7 +76,7 @@ def show(chosen: Chosen | None, run: Run | None, then: Snapshot, *, editing: boo
     """
     every = rhythm(run, then)
     with st.container(key="live"):
-        fragment = st.fragment(_show, run_every=every)
+        fragment = st.fragment(_show, run_every=every and POOL.unhurried(every))
         fragment(chosen, run, every, editing, (url_state.current(), canvas.revision(CANVAS)))
 
 

@@ -13,7 +13,7 @@ from adgm.rounding import Assignment
 from features.metrics import WORD, number, score
 from ui import visitors
 from ui.jobs.history import lanes_of
-from ui.jobs.job import Job
+from ui.jobs.job import POOL, Job
 from ui.page_run import Run
 from ui.state import PROOF
 
@@ -55,7 +55,7 @@ def show(run: Run | None) -> None:
         _ask(run, UNASKED)
     active = run is not None and _active(run)
     with st.container(key="proof"):
-        st.fragment(_show, run_every=TICK if active else None)(run, active)
+        st.fragment(_show, run_every=POOL.unhurried(TICK) if active else None)(run, active)
 
 
 def _unasked(run: Run) -> bool:

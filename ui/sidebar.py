@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from adgm import METHODS, Formula, Problem
+from adgm import METHODS, Problem
 from adgm.penalty import AUTO, STIFFNESS
 from adgm.problem import CONSTRAINTS
 from features.datasets import DATASETS
@@ -280,7 +280,7 @@ def readable(data: bytes, name: str) -> None:
     POOL.perform(lambda: decode(data, name=name), visitors.current())
 
 
-@st.cache_data(show_spinner="Reading the images …", max_entries=4)
+@st.cache_resource(show_spinner="Reading the images …", max_entries=4)
 def uploaded(
     images: tuple[bytes, bytes], spots: tuple[bytes | None, bytes | None], truth: bytes | None, name: str
 ) -> Pair:
@@ -324,7 +324,7 @@ def moved(view: View, xy: np.ndarray) -> View:
     return View(view.image, Keypoints(xy))
 
 
-@st.cache_data(show_spinner="Looking for points …", max_entries=8, hash_funcs={Pair: lambda pair: pair_key(pair)})
+@st.cache_resource(show_spinner="Looking for points …", max_entries=8, hash_funcs={Pair: lambda pair: pair_key(pair)})
 def detected(pair: Pair, detector: str, counts: tuple[tuple[str, int], ...], slants: bool) -> Pair:
     """Both images' points found anew."""
     return POOL.perform(lambda: pair.detected(detector, dict(counts), slants=slants), visitors.current())
@@ -429,13 +429,5 @@ def model_key(chosen: Chosen) -> str:
 
 
 def pair_key(pair: Pair) -> str:
-    """What identifies a pair as it is shown: its images, its points, their truth and the costs that it brings."""
-    parts = []
-    for view in (pair.left, pair.right):
-        measured = (values for values in vars(view.points).values() if isinstance(values, np.ndarray))
-        parts.append(hash(tuple(values.tobytes() for values in measured)))
-        parts.append(0 if view.image is None else hash(view.image.rgb.tobytes()))
-    parts.append(0 if pair.truth is None else hash(pair.truth.tobytes()))
-    costs = () if pair.given is None else (p for p in pair.given.potentials if not isinstance(p, Formula))
-    parts += [hash(potential.costs.tobytes()) for potential in costs]
-    return f"{pair.name} {parts}"
+    """What identifies a pair as it is shown."""
+    return f"{pair.name} {pair.digest}"

@@ -7,6 +7,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from features.limits import LIMITS
+from ui.jobs.memory import BROOM
 from ui.jobs.pool import Visitor
 
 FULL = (
@@ -49,6 +50,7 @@ DOOR = Door()
 
 def begin() -> None:
     """Let the visitor in, or say that there is no room, and draw nothing else."""
+    BROOM.sweep()
     if not DOOR.admits(current()):
         st.warning(FULL.format(most=DOOR.most), icon=":material/groups:")
         st.stop()

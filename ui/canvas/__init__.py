@@ -65,6 +65,9 @@ class Picture(Protocol):
     @property
     def size(self) -> tuple[int, int]: ...
 
+    @property
+    def digest(self) -> str: ...
+
 
 @dataclass(frozen=True)
 class Line:
@@ -373,7 +376,7 @@ def _side(side: Side, coordinates: str) -> dict[str, Any]:
 
 def image_address(image: Picture, coordinates: str) -> str:
     """Where the browser finds an image."""
-    mimetype, content = _encoded(_digest(image.rgb), image.rgb)
+    mimetype, content = _encoded(image.digest, image.rgb)
     return media(content, mimetype, coordinates)
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from features.explain import Case
 from ui import visitors
+from ui.jobs.pool import POOL
 from ui.jobs.task import Progress, Task, Work
 from ui.state import ANSWERS, WORK
 
@@ -80,7 +81,7 @@ def show(was_busy: bool) -> None:
     """How far the work is; called by the frame at the same place in every drawing (see `ui.live`), with whether there
     was any when the drawing began: what has ended since then is not on the page yet."""
     with st.container(key="debug-work"):
-        st.fragment(_show, run_every=TICK if was_busy else None)(was_busy)
+        st.fragment(_show, run_every=POOL.unhurried(TICK) if was_busy else None)(was_busy)
 
 
 def _show(was_busy: bool) -> None:

@@ -4,11 +4,9 @@ Whoever has a place keeps it for a slice of work and then gives way to the one t
 pauses or has nothing to do holds none. So a short job is done soon, however many long ones there are.
 """
 
-import ctypes
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, TypeVar
@@ -16,10 +14,12 @@ from uuid import uuid4
 
 from adgm.deadline import TimeUp, deadline
 from features.limits import LIMITS
+from ui.jobs.memory import give_back
 
 T = TypeVar("T")
 USUAL_SLICE = 0.1  # seconds, before anything is known
 LOOK = 0.2  # seconds between two looks at the clock while waiting
+WATCHED = 0.04  # seconds between two updates of pages for each run: drawing one takes half of that
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,6 @@ class Visitor:
 
     name: str = field(default_factory=lambda: uuid4().hex)
     here: Callable[[], bool] = lambda: True
-
-
-def give_back() -> None:
-    """Hand memory that is free to the system, where its library can: after many threads it would stay with us."""
-    with suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 class JobPool:
@@ -126,6 +120,14 @@ class JobPool:
     def delay(self, position: int) -> float:
         """About how many seconds whoever is so far back in the queue has to wait."""
         return position * self.slice / self.running
+
+    def unhurried(self, tick: float) -> float:
+        """Seconds between two updates of a page that would like so many: more where many are watched at a time.
+
+        One interpreter draws all pages. Updates may take half of it; the other half answers clicks.
+        """
+        with self.freed:
+            return max(tick, WATCHED * len(self.members))
 
     def perform(self, work: Callable[[], T], visitor: Visitor, seconds: float = LIMITS.preparing_seconds) -> T:
         """What a short piece of work comes to, done in a place of the pool while the caller waits.
