@@ -66,7 +66,7 @@ def test_the_command_tells_the_shipped_rows_without_running_anything(capsys, mon
     monkeypatch.setattr(runner, "run", lambda *arguments, **options: pytest.fail("it ran"))
     assert main(["stuck", "--rivals"]) == 0
     out = capsys.readouterr().out
-    assert "| House B 10 vs 30 | 40 | 100% (171) | 92% (66) | 38% (66) | 50% (345) |" in out
+    assert "| House B 10 vs 30 | 40 | 100% (10) | 92% (66) | 38% (66) | 50% (345) |" in out
     assert "| Cars C +40 | 14 |" in out  # one pair has fewer outliers
     assert "ADGM+ reaches the best known energy on 100.0% of the pairs" in out
     assert main(["stuck", "House C"]) == 2
