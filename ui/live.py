@@ -171,7 +171,7 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
         parts.append(
             f"{len(lanes.curves)} runs, {running} going on" if snapshot.active else f"{len(lanes.curves)} runs"
         )
-        parts.append(f"{lanes.agreeing} agree on the best matching")
+        parts.append("proved optimal" if lanes.proved else f"{lanes.agreeing} agree on the best matching")
     if not snapshot.active and snapshot.best is not None and (verdict := run.matching.metrics.verdict):
         parts.append(f"{VERDICT_ICONS[verdict]} {verdict}")
     parts.append(f"run {run.number}")

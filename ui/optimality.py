@@ -60,7 +60,7 @@ def show(run: Run | None) -> None:
 
 def _unasked(run: Run) -> bool:
     lanes = lanes_of(run.matching.result.state)
-    return lanes is not None and not run.matching.result.state.proved and _fits(run) and _asked(run) is None
+    return lanes is not None and not lanes.proved and _fits(run) and _asked(run) is None
 
 
 def _fits(run: Run) -> bool:
@@ -97,14 +97,14 @@ def _show(run: Run | None, was_active: bool) -> None:
     if run is None:
         return
     lanes = lanes_of(run.matching.result.state)
-    if lanes is not None:
+    if lanes is not None and not lanes.proved:
         agreement.caption(f"{lanes.agreeing} of {len(lanes.curves)} runs ended with this matching.")
     asked = _asked(run)
     if not _fits(run):
         why = refusal(run.problem) or "The bound would take more memory than there is."
         button.caption(f"How far from optimal? {why}")
         return
-    if lanes is not None and run.matching.result.state.proved:
+    if lanes is not None and lanes.proved:
         answered.markdown(f"{ICONS[False]} {PROVED.format(word=WORD[run.sense])}")
     elif asked is None:
         button.button(

@@ -77,11 +77,12 @@ class LaneCurve:
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """The runs of a method that keeps several, the one that leads, and how many hold its matching."""
+    """The runs of a method that keeps several, the one that leads, how many hold its matching, or a proof instead."""
 
     curves: tuple[LaneCurve, ...]
     leader: int
     agreeing: int
+    proved: bool = False
 
 
 def lanes_of(state: Any) -> Lanes | None:
@@ -93,7 +94,7 @@ def lanes_of(state: Any) -> Lanes | None:
     for each in lanes:
         at = np.unique(np.linspace(0, max(len(each.residuals) - 1, 0), LANE_POINTS).astype(int))[: len(each.residuals)]
         curves.append(LaneCurve(str(each.lane), each.ended, at + 1.0, each.residuals[at], each.best_energy))
-    return Lanes(tuple(curves), state.leader, state.agreeing)
+    return Lanes(tuple(curves), state.leader, state.agreeing, state.proved)
 
 
 class Thinned:
