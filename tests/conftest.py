@@ -25,6 +25,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         subprocess.run([sys.executable, "-m", "adgm.warmup"], check=True, stdout=subprocess.DEVNULL)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: those in a browser wait half of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest first, so that no worker is left alone with one of them at the end."""
     slow = {item.path for item in items if item.get_closest_marker("browser") is not None}
