@@ -2,7 +2,8 @@
 
 Each stage solves a tiny problem that needs certain kernels, and its name is printed when they are there. A process of
 its own does this beside a server: compiling holds the interpreter, and would hold the server's. Where there are two
-cores a second process compiles the local search at the same time.
+cores a second process compiles the local search at the same time. A mark beside the kernels says that they are all
+there, so that the next server need not ask.
 """
 
 import os
@@ -13,7 +14,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from adgm._kernels.cache import CACHED
+from adgm._kernels import admm
+from adgm._kernels.cache import CACHED, fingerprint, mark
 from adgm.branch_and_bound import Node, Root
 from adgm.local_search import polish
 from adgm.methods import METHODS, solve
@@ -72,6 +74,13 @@ def local_search() -> None:
     polish(Problem((2, 3), [Dense(np.eye(6))]), np.eye(2, 3).ravel() > 0)
 
 
+def complete() -> bool:
+    """Whether everything has been compiled before, by this very code."""
+    with suppress(OSError):
+        return KEPT and mark(admm).read_text(encoding="ascii") == fingerprint()
+    return False
+
+
 def compile_all() -> None:
     """Every stage, in turn; the first one while the local search is compiled beside it, which the second one needs."""
     beside = None
@@ -83,6 +92,9 @@ def compile_all() -> None:
         print(name, flush=True)
         if beside is not None:
             beside.wait()
+    if KEPT:
+        with suppress(OSError):  # then the next one looks again
+            mark(admm).write_text(fingerprint(), encoding="ascii")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from adgm import warmup
+from adgm._kernels import admm, cache
 from adgm.warmup import STAGES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -13,6 +15,18 @@ def test_every_stage_is_told_when_its_kernels_are_there():
     words = [sys.executable, "-m", "adgm.warmup"]
     found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.splitlines() == list(STAGES)
+    assert warmup.complete()
+
+
+def test_the_mark_of_a_full_cache_holds_for_the_same_code_only_and_goes_with_the_kernels(monkeypatch, tmp_path):
+    beside = cache.mark(admm)
+    assert beside.match("*.nb?") and list(beside.parent.glob("admm*.nb?"))
+    monkeypatch.setattr(warmup, "mark", lambda kernel: tmp_path / beside.name)
+    assert not warmup.complete()
+    (tmp_path / beside.name).write_text(cache.fingerprint(), encoding="ascii")
+    assert warmup.complete()
+    monkeypatch.setattr(cache.numba, "__version__", "another")
+    assert not warmup.complete()
 
 
 def test_the_match_page_brings_in_nothing_heavy_that_its_first_drawing_does_without():

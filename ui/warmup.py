@@ -15,7 +15,7 @@ import streamlit as st
 
 import adgm
 from adgm import ADGM
-from adgm.warmup import KEPT, STAGES
+from adgm.warmup import KEPT, STAGES, complete
 from ui.jobs.meanwhile import Meanwhile, possible
 
 Lacks = Callable[[Any], bool]  # of a run's state: whether it cannot go on before more is compiled
@@ -38,12 +38,13 @@ class WarmUp:
     def _watch(self) -> None:
         for name in NEXT:
             import_module(name)
-        if KEPT:
+        if KEPT and not complete():
             self._compile()
         for name, event in self.reached.items():
             if not KEPT:  # no other process can do it for this one
                 STAGES[name]()
             event.set()
+        STAGES["plain"]()  # loads what the first run needs
 
     def _compile(self) -> None:
         path = str(Path(adgm.__file__).parents[1])

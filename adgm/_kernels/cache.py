@@ -4,15 +4,18 @@ Numba gives up on a function that it cannot cache, so a read-only checkout witho
 """
 
 import atexit
+import hashlib
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
 import numba
 from numba.core.caching import FunctionCache
 from numba.misc.appdirs import AppDirs
@@ -88,6 +91,19 @@ def forgive_full_disks() -> None:
             log.warning("A compiled kernel cannot be kept (%s).", error.strerror or error)
 
     kept.save_overload = save_if_possible
+
+
+def mark(kernel: Any) -> Path:
+    """Of a full cache: beside this kernel and named like it, so that it goes when the kernels do."""
+    return Path(kernel._cache.cache_path, "stages.nbm")
+
+
+def fingerprint() -> str:
+    """Of what decides whether compiled kernels still hold: the solver's sources, numba, the processor."""
+    files = ((path, path.stat()) for path in sorted(Path(__file__).parents[1].rglob("*.py")))
+    words = [numba.__version__, sys.version, llvmlite.binding.get_host_cpu_name()]
+    words += [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in files]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
 forgive_full_disks()
