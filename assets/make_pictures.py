@@ -2,7 +2,8 @@
 
 Writes match.png and photographs.png (finished runs) and match.gif (a run itself) beside this file, and to screens/ the
 stage as a projector, a laptop and a phone show it, in light and dark. With --docs only the pictures of
-docs/debugging.md are taken; they need the House data set (ADGM_DATA_DIR).
+docs/debugging.md are taken; they need the House data set (ADGM_DATA_DIR). With --views only the Turntable's views that
+the app opens with are drawn, for features/datasets/views.
 """
 
 import argparse
@@ -20,8 +21,10 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from experiments.browser import Server, Visit, chromium, serving  # noqa: E402
+from features.datasets import turntable  # noqa: E402
 
 WIDTH, HEIGHT = 1400, 860
+OPENING = (20, 40)  # views of the Turntable
 SCREENS = ((1280, 720), (1440, 900), (390, 844))
 PHOTOGRAPHS = "?data=portrait&model=photo&method=adgm"
 SCENE = "?data=turntable&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C&method=adgm"
@@ -146,7 +149,16 @@ def few_colours(screen: bytes) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--docs", action="store_true", help="take the pictures of docs/debugging.md instead")
+    parser.add_argument(
+        "--views", action="store_true", help="draw the Turntable's views that the app opens with instead"
+    )
     options = parser.parse_args()
+    if options.views:
+        for view in OPENING:
+            Image.fromarray(turntable.render(view)[0]).save(
+                turntable.DRAWN / f"{view}.webp", lossless=True, quality=100
+            )
+        return
     if options.docs:
         with serving() as server, chromium() as browser:
             for name, picture in debugging(browser, server).items():

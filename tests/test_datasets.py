@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from features.datasets import DATASETS, cells, oxford, photos, random_points, sequences, turntable, warp, willow
+from features.images import decode
 from features.pairs import mapped
+from ui.examples import EXAMPLES
 
 BUILT_IN = [key for key, dataset in DATASETS.items() if dataset.builtin]
 properties = settings(deadline=None, derandomize=True, max_examples=25)
@@ -195,6 +197,17 @@ def test_landmarks_of_neighbouring_views_lie_on_the_same_texture():
         patches = [cv2.getRectSubPix(image, (15, 15), spot.tolist()) for image, spot in zip(grey, (p, q), strict=True)]
         alike.append(np.corrcoef(patches[0].ravel(), patches[1].ravel())[0, 1])
     assert np.median(alike) > 0.95 and np.mean(np.array(alike) > 0.8) > 0.9
+
+
+@pytest.mark.parametrize("path", sorted(turntable.DRAWN.glob("*.webp")), ids=lambda path: path.stem)
+def test_a_view_that_was_drawn_before_is_what_would_be_drawn(path):
+    drawn, now = decode(path.read_bytes()).rgb, turntable.render(int(path.stem))[0]
+    assert np.abs(drawn.astype(int) - now).max() <= 2  # another OpenCV may round otherwise
+
+
+def test_the_views_that_the_app_opens_with_were_drawn_before():
+    first = EXAMPLES[0].recipe.dataset_params
+    assert {f"{first[side]}.webp" for side in ("left", "right")} <= {path.name for path in turntable.DRAWN.iterdir()}
 
 
 def test_turntable_noise_moves_the_points_as_told():

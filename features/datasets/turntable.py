@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -34,7 +35,7 @@ from features.datasets.render import (
     slab,
     warp,
 )
-from features.images import Image, from_array
+from features.images import Image, decode, from_array
 from features.keypoints import Keypoints
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
@@ -44,6 +45,7 @@ FRAME = (640, 480)
 FOCAL = 835.0  # pixels
 DISTANCE, ELEVATION = 17.5, np.radians(20.0)
 TARGET = np.array([0.0, 0.0, 1.75])
+DRAWN = Path(__file__).with_name("views")  # pictures made before: VIEW.webp, lossless
 SMOOTH = 2  # pictures are drawn this many times larger and averaged
 DENSITY = 84  # texture pixels per unit of length
 LIGHT_DENSITY, TABLE_DENSITY = 12, 5
@@ -383,8 +385,9 @@ def render(view: int) -> tuple[NDArray[np.uint8], Array]:
 
 @lru_cache(maxsize=VIEWS)
 def picture(view: int) -> Image:
-    """The image of a view."""
-    return from_array(render(view)[0])
+    """The image of a view; those that the app opens with were drawn before, which saves the first visitor a second."""
+    drawn = DRAWN / f"{view}.webp"
+    return decode(drawn.read_bytes()) if drawn.exists() else from_array(render(view)[0])
 
 
 def load(*, images: bool, left: int, right: int, points: int, landmarks: str, noise: float, seed: int) -> Pair:
