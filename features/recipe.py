@@ -9,7 +9,7 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from reprlib import repr as brief
 from typing import Any
 
@@ -170,6 +170,20 @@ class Recipe:
         """Why the method does not take problems of this model, in a sentence; empty if it does."""
         rules = [str(self.model_params.get(side, "")) for side in CONSTRAINED]
         return METHODS[self.method].misfit(self.orders, rules, products=MODELS[self.model].given)
+
+    def concise(self) -> "Recipe":
+        """The same run without what goes without saying, whoever wrote it down: as the app's widgets make it."""
+        found: dict[str, Any] = {}
+        for part in PARTS:
+            key, given = getattr(self, part.key), getattr(self, part.values)
+            usual = method_options(key) if part is METHOD else {one.name: one.default for one in part.declared(key)}
+            usual = {name: value for name, value in usual.items() if name not in CONSTRAINED}  # by default the model's
+            found[part.values] = {
+                name: float(value) if type(value) is int and isinstance(usual.get(name), float) else value
+                for name, value in given.items()
+                if name not in usual or value != usual[name]
+            }
+        return replace(self, **found)
 
     # ---- what it describes -----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from features.models import MODELS
 from features.recipe import OWN, Recipe
 from ui import desk, live, url_state, widgets
 from ui.sidebar import Chosen
-from ui.state import CANVAS, RUN, widget_key
+from ui.state import CANVAS, RUN, panel_key, widget_key
 
 ROOT = Path(__file__).parents[1]
 SMALL = {"data": "random", "data.inliers": "8", "data.outliers": "2", "model": "B", "method": "adgm1"}
@@ -40,11 +40,16 @@ match.sidebar = original
 """
 
 
-class Page:
-    """The page under AppTest, opened at an address."""
+PANELS = ("Points", "Model's settings", "Solver")
 
-    def __init__(self, words: dict[str, str] | None = None) -> None:
+
+class Page:
+    """The page under AppTest, opened at an address, with all panels of the sidebar unfolded or none."""
+
+    def __init__(self, words: dict[str, str] | None = None, *, unfolded: bool = True) -> None:
         self.test = AppTest.from_string(PAGE, default_timeout=120)
+        for label in PANELS if unfolded else ():
+            self.test.session_state[panel_key(label)] = True
         for name, value in (words or {}).items():
             self.test.query_params[name] = value
         self.run()
@@ -112,6 +117,33 @@ def test_a_newcomer_gets_the_first_example_and_the_first_preset():
     assert page.recipe.method == widgets.PRESETS[widgets.first_preset()].method
     assert page.test.selectbox(key="pace").value == "25/s, then faster"
     assert page.chosen.pair.truth is not None
+
+
+ADDRESSES: dict[str, dict[str, str]] = {
+    "as it opens": {},
+    "given points": SMALL,
+    "detected points": SMALL | {"points": "orb", "points.left": "12", "points.right": "15"},
+    "model and solver": SMALL
+    | {"model": "B", "model.sigma2": "900", "model.rows": "any", "method": "adgm1", "method.growth": "3"},
+    "defaults spelled out": SMALL | {"model": "B", "model.sigma2": "2500", "method": "adgm1", "method.growth": "2"},
+    "points that the pair has not": {"data": "portrait", "points": "given"},
+}
+
+
+@pytest.mark.parametrize("words", ADDRESSES.values(), ids=ADDRESSES)
+def test_what_is_chosen_does_not_depend_on_which_panels_are_unfolded(words):
+    folded, unfolded = Page(words, unfolded=False), Page(words)
+    assert folded.recipe == unfolded.recipe
+    assert folded.chosen.complaint == unfolded.chosen.complaint
+    assert folded.recipe.to_query() == unfolded.recipe.to_query()
+    assert folded.chosen.pair.digest == unfolded.chosen.pair.digest
+    assert len(folded.test.sidebar.selectbox) < len(unfolded.test.sidebar.selectbox)
+
+
+def test_another_model_keeps_the_constraints_also_where_nobody_sees_them():
+    page = Page(SMALL | {"model": "B", "model.sigma2": "900", "model.rows": "any"}, unfolded=False)
+    page.set("model", "C")
+    assert page.recipe.model == "C" and page.recipe.model_params == {"rows": "any"}
 
 
 def other(parameter: Any) -> Any:

@@ -252,3 +252,13 @@ def test_assignments_are_names_and_values():
 def test_a_saved_pair_carries_its_setup():
     setup = Recipe(OWN, {}, "C", {"eta": 0.4})
     assert open_pair(save_pair(DATASETS["random"].load(inliers=4), setup)).recipe == setup
+
+
+def test_a_concise_recipe_is_the_same_run_and_says_only_what_differs():
+    said = Recipe(
+        "random", {"inliers": 20, "seed": 3}, "B", {"sigma2": 2500.0, "rows": "any"}, "adgm1", {"growth": 2, "tol": 1}
+    )
+    assert said.concise() == Recipe("random", {"seed": 3}, "B", {"rows": "any"}, "adgm1", {"tol": 1.0})
+    assert said.concise().to_query()["method.tol"] == "1.0"
+    assert said.concise().method_object() == said.method_object()
+    assert said.concise().concise() == said.concise()

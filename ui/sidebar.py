@@ -1,6 +1,7 @@
 """The sidebar: images, points, model and solver, turned into one frozen record of what the user has chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from ui import canvas, data, present, url_state, visitors, widgets
 from ui.jobs.pool import POOL
 from ui.jobs.shelf import SHELF
 from ui.size import Size
-from ui.state import BOTH, CANVAS, FILES, OWN_PAIR, widget_key
+from ui.state import BOTH, CANVAS, FILES, OWN_PAIR, panel_key, widget_key
 from ui.words import literal
 
 IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
@@ -87,15 +88,16 @@ def sidebar(*, solver: bool = True) -> Chosen | None:
         if found is None:
             return None
         pair, data = found
-        with present.group("points"), st.expander("Points", icon=":material/scatter_plot:"):
-            pair, points, edited = choose_points(pair)
-        with present.group("model", "-settings"), st.expander("Model's settings", icon=":material/function:"):
-            model = choose_model(pair, first)
+        with present.group("points"), panel("Points", "scatter_plot") as unfolded:
+            pair, points, edited = choose_points(pair, drawn=unfolded)
+        with present.group("model", "-settings"), panel("Model's settings", "function") as unfolded:
+            model = choose_model(pair, first, drawn=unfolded)
         before = url_state.current()
         method: dict[str, Any] = {"method": before.method, "method_options": before.method_options}
         if solver:
-            with present.group("solver"), st.expander("Solver", icon=":material/tune:"):
-                method = choose_solver(Recipe(model=model["model"], model_params=model["model_params"]))
+            with present.group("solver"), panel("Solver", "tune") as unfolded:
+                if unfolded:
+                    method = choose_solver(Recipe(model=model["model"], model_params=model["model_params"]))
     try:
         record = Recipe(**data, **points, **model, **method)
         complaint = pair.lack or (record.misfit if solver else "")
@@ -103,6 +105,16 @@ def sidebar(*, solver: bool = True) -> Chosen | None:
         record, complaint = before, str(error)
     url_state.keep(record)
     return Chosen(pair, record, edited, complaint)
+
+
+@contextmanager
+def panel(label: str, icon: str) -> Iterator[bool]:
+    """A part of the sidebar that begins folded; yields whether it is unfolded.
+
+    What is folded has no widgets and stays as the record says: a browser need not draw what nobody sees.
+    """
+    with st.expander(label, icon=f":material/{icon}:", key=panel_key(label), on_change="rerun") as part:
+        yield bool(part.open)
 
 
 # ---- images -------------------------------------------------------------------------------------------------
@@ -292,15 +304,19 @@ def uploaded(
 # ---- points -------------------------------------------------------------------------------------------------
 
 
-def choose_points(pair: Pair) -> tuple[Pair, dict[str, Any], bool]:
+def choose_points(pair: Pair, *, drawn: bool) -> tuple[Pair, dict[str, Any], bool]:
     """The pair with the points to be matched, where they come from, and whether they were edited by hand."""
     before = url_state.current()
     sources = ([OWN] if min(pair.shape) > 0 else []) + list(DETECTORS)
-    source = widgets.choose("Source", sources, widget_key("points"), before.points, format_func=FOUND.label)
-    params: dict[str, Any] = {}
+    source = before.points if before.points in sources else sources[0]
+    if drawn:
+        source = widgets.choose("Source", sources, widget_key("points"), source, format_func=FOUND.label)
+    params: Mapping[str, Any] = {}
     if source != OWN:
-        st.caption(DETECTORS[source].note)
-        params = widgets.parameters(COUNTS, before.point_params, "points")
+        params = before.point_params
+        if drawn:
+            st.caption(DETECTORS[source].note)
+            params = widgets.parameters(COUNTS, params, "points")
         try:
             counts = tuple(replace(before, points=source, point_params=params).counts.items())
             pair = detected(pair, source, counts, before.slants)
@@ -312,8 +328,9 @@ def choose_points(pair: Pair) -> tuple[Pair, dict[str, Any], bool]:
         left, right = moved(pair.left, edits.left), moved(pair.right, edits.right)
         pair = replace(pair, left=left, right=right, truth=edits.truth, given=pair.given if same else None)
         st.caption("Edited by hand. A new point has no true partner until you give it one.")
-    n1, n2 = pair.shape
-    st.caption(f"{n1} left and {n2} right points.")
+    if drawn:
+        n1, n2 = pair.shape
+        st.caption(f"{n1} left and {n2} right points.")
     return pair, {"points": source, "point_params": params}, edits.changed
 
 
@@ -333,8 +350,8 @@ def detected(pair: Pair, detector: str, counts: tuple[tuple[str, int], ...], sla
 # ---- model and solver ---------------------------------------------------------------------------------------
 
 
-def choose_model(pair: Pair, first: DeltaGenerator) -> dict[str, Any]:
-    """The model, chosen in a place of its own, and its parameters."""
+def choose_model(pair: Pair, first: DeltaGenerator, *, drawn: bool) -> dict[str, Any]:
+    """The model, chosen in a place of its own, and its parameters; constraints stay when another model is chosen."""
     before = url_state.current()
     fitting = [key for key, one in MODELS.items() if pair.given is not None or not one.given]
     with first:
@@ -346,14 +363,17 @@ def choose_model(pair: Pair, first: DeltaGenerator) -> dict[str, Any]:
             format_func=lambda key: MODELS[key].label,
             help="\n\n".join(f"**{MODELS[key].label}.** {MODELS[key].use}" for key in fitting),
         )
-    values = before.model_params if before.model == model else {}
+    same = before.model == model
+    values = {name: value for name, value in before.model_params.items() if same or name in CONSTRAINED}
+    if not drawn:
+        return {"model": model, "model_params": values, "check": before.check}
     params: dict[str, Any] = widgets.model_parameters(model, MODELS[model], values)
     for side, label in zip(CONSTRAINED, ("A left point takes", "A right point takes"), strict=True):
         rule = widgets.choose(
             label,
             [widgets.AUTOMATIC, *CONSTRAINTS],
             widget_key("model", side),
-            str(before.model_params.get(side, widgets.AUTOMATIC)),
+            str(values.get(side, widgets.AUTOMATIC)),
             format_func=lambda rule: CONSTRAINT_LABELS[rule],
             help="By default every point of the smaller side is matched, and no point of the larger side twice.",
         )

@@ -95,6 +95,11 @@ def widget_key(*parts: str) -> str:
     return " ".join((CHOICE, *parts))
 
 
+def panel_key(label: str) -> str:
+    """The key of a part of the sidebar that can be folded; another choice leaves it as it is."""
+    return f"panel {label}"
+
+
 def forget_widgets(*parts: str) -> None:
     """Let the widgets of (a part of) the choice begin anew, with what the record says."""
     beginning = widget_key(*parts)

@@ -24,7 +24,7 @@ def current() -> Recipe:
 
 def use(recipe: Recipe) -> None:
     """Choose something else than the widgets say; before they are drawn."""
-    RECIPE.set(recipe)
+    RECIPE.set(recipe.concise())
     forget_widgets()
 
 
