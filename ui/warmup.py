@@ -20,6 +20,7 @@ from ui.jobs.meanwhile import Meanwhile, possible
 
 Lacks = Callable[[Any], bool]  # of a run's state: whether it cannot go on before more is compiled
 NEXT = ("scipy.spatial", "scipy.sparse.csgraph")  # what a first run imports, and the page it starts on does not
+QUIET = 5.0  # seconds for the first page and the first lines of a run in NumPy; the compiler would take all cores
 USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
 
 
@@ -31,6 +32,7 @@ class WarmUp:
 
     def __init__(self) -> None:
         self.began = monotonic()
+        self.wanted = threading.Event()  # somebody waits for it
         self.reached = {name: threading.Event() for name in STAGES}
         self.thread = threading.Thread(target=self._watch, name="warm-up", daemon=True)
         self.thread.start()
@@ -39,6 +41,7 @@ class WarmUp:
         for name in NEXT:
             import_module(name)
         if KEPT and not complete():
+            self.wanted.wait(QUIET)
             self._compile()
         for name, event in self.reached.items():
             if not KEPT:  # no other process can do it for this one
@@ -67,6 +70,7 @@ class WarmUp:
     def wait(self, stage: str) -> None:
         """Return when the kernels of a stage are there; says meanwhile what the page is waiting for."""
         if not self.reached[stage].is_set():
+            self.wanted.set()
             with st.spinner(
                 f"Compiling the solver for this machine, once: at most {self.remaining:.0f} s.", show_time=True
             ):
@@ -80,6 +84,7 @@ class WarmUp:
         """
         ready = self.reached[stage_of(key, method, order)].is_set
         if ready() or not possible(method, order, shape):
+            self.wanted.set()
             return method, lambda state: not ready()
         borrowing = Meanwhile(method, ready)
         return borrowing, borrowing.lacks
