@@ -9,6 +9,7 @@ import sys
 import tempfile
 from statistics import median
 from time import monotonic
+from typing import Any
 
 from experiments.bench.solver import Reading, reading
 from experiments.browser import ROOT, Visit, chromium, serving
@@ -48,14 +49,14 @@ def ui(runs: int = RUNS) -> list[Reading]:
 
 def first_minute(times: int = STARTS) -> list[Reading]:
     """The page, and the first lines of a run, on a machine that has never compiled anything and on one that has."""
-    with tempfile.TemporaryDirectory() as full:
-        one_start(full, wait=True)  # fills the cache
+    with tempfile.TemporaryDirectory() as full, chromium() as browser:
+        one_start(browser, full, wait=True)  # fills the cache
         rows = []
         for state, most in (("nothing compiled", 3.0), ("compiled", 0.7)):
             pages, frames = [], []
             for _ in range(times):
-                with tempfile.TemporaryDirectory() as nothing:
-                    page, frame = one_start(nothing if state == "nothing compiled" else full)
+                with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as nothing:
+                    page, frame = one_start(browser, nothing if state == "nothing compiled" else full)
                 pages.append(page)
                 frames.append(frame)
             note = f"median of {times}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
@@ -66,29 +67,29 @@ def first_minute(times: int = STARTS) -> list[Reading]:
         return rows
 
 
-def one_start(cache: str, *, wait: bool = False) -> tuple[float, float]:
-    """Seconds from the start of a server to a usable page, and from Start to the first lines; the browser runs already.
+def one_start(browser: Any, cache: str, *, wait: bool = False) -> tuple[float, float]:
+    """Seconds from the start of a server to a usable page, and from Start to the first lines.
 
-    With `wait` the server lives until everything is compiled.
+    The browser runs already, and has seen nothing of the app. With `wait` the server lives until everything is
+    compiled.
     """
-    with chromium() as browser:
-        began = monotonic()
-        with serving(NUMBA_CACHE_DIR=cache) as server:
-            page = Visit(browser.new_context(viewport={"width": 1280, "height": 720}), server.url)
-            page.ready()
-            there = monotonic()
-            press_start(page)
-            seconds = there - began, monotonic() - there
-            if wait:
-                page.finish()
-                subprocess.run(
-                    [sys.executable, "-m", "adgm.warmup"],
-                    cwd=ROOT,
-                    env={**os.environ, "NUMBA_CACHE_DIR": cache},
-                    stdout=subprocess.DEVNULL,
-                    check=True,
-                )
-            page.close()
+    began = monotonic()
+    with serving(NUMBA_CACHE_DIR=cache) as server:
+        page = Visit(browser.new_context(viewport={"width": 1280, "height": 720}), server.url)
+        page.ready()
+        there = monotonic()
+        press_start(page)
+        seconds = there - began, monotonic() - there
+        if wait:
+            page.finish()
+            subprocess.run(
+                [sys.executable, "-m", "adgm.warmup"],
+                cwd=ROOT,
+                env={**os.environ, "NUMBA_CACHE_DIR": cache},
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+        page.close()
     return seconds
 
 
