@@ -235,9 +235,9 @@ def blank(promise: str) -> Spec:
         "fontSize": FONT + 1,
         "fontWeight": "normal",
         "color": GREY,
-        "lineHeight": 17,
+        "lineHeight": 16,
         "overflow": "break",
-        "width": 210,
+        "width": 160,  # as wide as a chart on a phone
     }
     title = {"text": promise, "left": "center", "top": "middle", "textStyle": style}
     quiet = {"axisLabel": {"show": False}, "splitLine": {"show": False}}
