@@ -337,7 +337,7 @@ def pictures(progress: Progress) -> None:
     for first in range(0, len(shown), COLUMNS):
         for place, entrant in zip(st.columns(COLUMNS), shown[first : first + COLUMNS], strict=False):
             with place.container(gap=None):
-                st.image(inline(entrant.picture), width="stretch")
+                st.image(inline(entrant.picture), width="stretch", alt=f"Matching of {entrant.row.label}")
                 st.button(
                     caption(entrant, comparison.is_best(entrant.row, progress.rows)),
                     key=f"open {entrant.row.key}",

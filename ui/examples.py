@@ -56,7 +56,8 @@ def show(*, pictures: bool = True) -> None:
         for example in EXAMPLES:
             with st.container(width=THUMBNAIL[0], gap="xsmall"):
                 dataset, params = example.recipe.dataset, tuple(sorted(example.recipe.dataset_params.items()))
-                st.image(inline(thumbnail(dataset, params) if pictures else sheet()), width=THUMBNAIL[0])
+                small = thumbnail(dataset, params) if pictures else sheet()
+                st.image(inline(small), width=THUMBNAIL[0], alt="")  # its button says it all
                 st.button(
                     example.title,
                     key=f"example {example.title}",

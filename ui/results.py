@@ -51,7 +51,7 @@ def explore(results: Results, only: Sequence[str] = ()) -> None:
     if experiment.name in SUMMARIES and EXPERIMENTS[experiment.name].panels == experiment.panels:
         words, figure = results.told
         if figure is not None:
-            st.image(inline(save(figure, "png")), width=760)
+            st.image(inline(save(figure, "png")), width=760, alt=f"Diagram of {experiment.title}")
         st.markdown(words)
     there = {row["panel"] for row in rows}
     panels = {panel.title: panel for panel in experiment.panels if panel.title in there}

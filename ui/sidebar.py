@@ -431,7 +431,7 @@ def choose_solver(model: Recipe) -> dict[str, Any]:
     if method == "adgm":
         with st.popover("How ρ sets itself", width="stretch"):
             st.markdown(SETS_ITSELF)
-            st.image(str(PENALTY), caption=COMPARED)
+            st.image(str(PENALTY), caption=COMPARED, alt="Accuracy against the first penalty, in multiples of n")
     if options:
         st.caption(
             "Changed: " + ", ".join(f"{widgets.option_label(method, name)} = {v}" for name, v in options.items())

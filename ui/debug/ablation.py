@@ -69,7 +69,7 @@ def show(case: Case, focus: Match | None) -> None:
         st.caption("Select a line to see its matching.")
         return
     effect = effects[at[0]]
-    st.image(inline(exits.drawn(case, effect.trials[0])[1]), caption=effect.what, width="stretch")
+    st.image(inline(exits.drawn(case, effect.trials[0])[1]), caption=effect.what, width="stretch", alt=effect.what)
     if effect.variation.opens:
         if st.button("Open on Match", key="ablation open", icon=":material/share:"):
             exits.on_match(effect.trials[0].recipe)

@@ -119,7 +119,7 @@ def table(chosen: Sequence[Shown]) -> None:
         if st.button("Open on Match", key="failures match", icon=":material/share:"):
             exits.on_match(one.failure.trial.recipe)
     picture, points = st.columns([3, 2])
-    picture.image(inline(one.picture), width="stretch")
+    picture.image(inline(one.picture), width="stretch", alt="The pair with its matching")
     lines = [
         {
             "left": point.left,

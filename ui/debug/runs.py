@@ -112,8 +112,8 @@ def open_entry(entry: Entry) -> None:
             if st.button("Open on Match", key="book open", icon=":material/share:"):
                 exits.on_match(entry.trial.recipe)
         picture, curves = st.columns([3, 2])
-        picture.image(inline(entry.picture), width="stretch")
+        picture.image(inline(entry.picture), width="stretch", alt=f"Matching of run {entry.number}")
         if entry.curves is not None:
-            curves.image(inline(entry.curves), width="stretch")
+            curves.image(inline(entry.curves), width="stretch", alt=f"Curves of run {entry.number}")
         else:
             curves.caption("Of a sweep's runs only the outcome is kept; open it on Match to watch its curves.")

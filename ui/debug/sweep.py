@@ -128,13 +128,14 @@ def show_shots(case: Case, axes: Sequence[Axis], shots: Sequence[Shot]) -> None:
         shot = shots[at]
         with st.container(border=True, key="sweep-clicked"):
             open_button(shot, "sweep open clicked")
-            st.image(inline(shot.picture or exits.drawn(case, shot.cell.trials[0])[1]), width="stretch")
+            picture = shot.picture or exits.drawn(case, shot.cell.trials[0])[1]
+            st.image(inline(picture), width="stretch", alt=f"Matching at {shot.cell.setting}")
     if not shots[0].picture:
         return
     for begins in range(0, len(shots), COLUMNS):
         for place, shot in zip(st.columns(COLUMNS), shots[begins : begins + COLUMNS], strict=False):
             with place.container(gap=None):
-                st.image(inline(shot.picture), width="stretch")
+                st.image(inline(shot.picture), width="stretch", alt=f"Matching at {shot.cell.setting}")
                 open_button(shot, f"sweep open {shot.cell.setting}")
 
 
