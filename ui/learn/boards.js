@@ -235,12 +235,12 @@ class Matrices {
 
   cell(grid, one, m, i, j, value, setStateValue) {
     const shown = Number.isInteger(value) ? String(value) : value.toFixed(2);
-    const node = element(grid, one.pick ? "button" : "span", value > 0.55 ? "cell full" : "cell", shown);
+    const node = element(grid, one.pick ? "button" : "span", value > 0.92 ? "cell full" : "cell", shown);
     node.style.setProperty("--value", `${Math.round(100 * Math.min(Math.max(value, 0), 1))}%`);
     if (!one.pick) return;
     node.dataset.cell = `${m}-${i}-${j}`;
     node.ariaLabel = `${one.title}, row ${one.rows[i]}, column ${one.cols[j]}: ${shown}`;
-    node.ariaPressed = String(one.picked && one.picked[0] === i && one.picked[1] === j);
+    node.ariaPressed = String(one.picked?.[0] === i && one.picked[1] === j);
     node.onclick = () => setStateValue("cell", [m, i, j]);
   }
 
