@@ -47,7 +47,7 @@ class Limits:
     patience: float = 120.0  # without a sign of the page
     absence: float = 5.0  # of a visitor whose connection is closed
     cached_bytes: int = 1 << 31  # of the problems that are kept in case they are asked for again
-    desk_bytes: int = 1 << 27  # of the runs that a reload brings back: about two hundred of a hundred iterations
+    desk_bytes: int = 100_000_000  # of the runs that a reload brings back: more than a hundred of a hundred iterations
     desk_seconds: float = 3600.0  # that they wait for it
     visitors: int = 200  # at the same time
     experiment_workers: int = min(2, CORES)  # processes of the one experiment that runs
