@@ -2,7 +2,8 @@
 
 Each visitor opens a page, uploads two images or none, presses the button, follows the ticks as a browser does, and
 leaves when the work has ended. No browser is needed: what a page says to the server are a few fields of Streamlit's
-messages, and files are put where it tells.
+messages, and files are put where it tells. One visitor of every kind comes first and is not counted: they load and
+compile what stays loaded, so that memory before and after tells what the others have left behind.
 """
 
 import argparse
@@ -19,8 +20,12 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
+from typing import TYPE_CHECKING
 
 from experiments.browser import NEW_SESSION, RERUN_SCRIPT, SCRIPT_FINISHED, Server, fields, serving, wait_until
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
 
 VISITORS, SECONDS, ARRIVING, MOST = 20, 300.0, 0.5, 200
 RUN = "data=turntable&data.points=20&model=C&method=adgm1&method.max_iter=100&method.tol=1e-300&visitor={number}"
@@ -35,7 +40,8 @@ FILE_URLS, FILES = 16, 13  # in what a page sends: where to put files; in a widg
 # In what a page receives: which one is shown, its address, a part to draw again and again, and where to put files.
 NAVIGATION, ADDRESS, AUTO_RERUN, PLACES = 23, 12, 21, 19
 PAGE_SHOWN = 4  # in a message of the navigation
-BACK = 30.0  # seconds after the tabs have closed
+SWEPT = 11.0  # seconds until a server has let go what it needs no more (`ui/jobs/memory.py`)
+BACK, SAME = 30.0, 0.05  # seconds after the tabs have closed until memory is the same again, up to such a share
 WARM = 0.2  # of a long measurement: until then what is kept is still being filled
 SAMPLE, TOLD = 0.5, 60.0  # seconds between two looks at the server, and between two lines of a long measurement
 OVER = re.compile(rb"\*\*(Converged|Stopped|Ended|Failed|All done)[^*]*\*\*")
@@ -110,14 +116,17 @@ class Visitor:
     shown: str = ""  # the page, by the server's name for it
 
     def visit(self) -> None:
-        from websockets.sync.client import connect
-
-        address = f"{self.url.replace('http', 'ws', 1)}/_stcore/stream"
         try:
-            with connect(address, subprotocols=["streamlit", "PLACEHOLDER_AUTH_TOKEN"], max_size=None) as self.socket:  # type: ignore[list-item]
+            with self.connection() as self.socket:
                 self.outcome = self.work()
         except Exception as fault:  # told in the table
             self.outcome = f"broke: {type(fault).__name__}: {fault}"[:200]
+
+    def connection(self) -> "ClientConnection":
+        from websockets.sync.client import connect
+
+        address = f"{self.url.replace('http', 'ws', 1)}/_stcore/stream"
+        return connect(address, subprotocols=["streamlit", "PLACEHOLDER_AUTH_TOKEN"], max_size=None)  # type: ignore[list-item]
 
     def work(self) -> str:
         """Open, bring files, press, follow."""
@@ -246,6 +255,11 @@ def look(server: Server, began: float) -> Sample:
     return Sample((time.monotonic() - began) / 60, server.memory(), int(found[1]) if found else 0)
 
 
+def back(before: Sample, now: Sample) -> bool:
+    """Whether a server holds what it held before, and a thread or two at most for whoever asks next."""
+    return now.threads <= before.threads + 2 and now.memory <= before.memory * (1 + SAME)
+
+
 @dataclass(frozen=True)
 class Report:
     """What came of it all; the samples are those before, while, and after the tabs have closed."""
@@ -294,8 +308,10 @@ def measure(visitors: int, seconds: float = SECONDS, arriving: float = ARRIVING,
     tabs: list[Visitor] = []
     numbers = count()
     with serving() as server:
-        Visitor(0, server.url, time.monotonic() + seconds).visit()  # compiles and loads; not counted
+        for number in (*MIX, 0):  # comparing waits until everything is compiled
+            Visitor(number, server.url, time.monotonic() + seconds).visit()
         wait_until(lambda: server.solvers() == 0, BACK)
+        time.sleep(SWEPT)
         began = told = time.monotonic()
         samples = [look(server, began)]
         over = began + 60 * minutes
@@ -320,7 +336,7 @@ def measure(visitors: int, seconds: float = SECONDS, arriving: float = ARRIVING,
             time.sleep(SAMPLE)
         spent = time.monotonic() - began
         with suppress(TimeoutError):
-            wait_until(lambda: look(server, began).threads <= samples[0].threads + 2, BACK)
+            wait_until(lambda: back(samples[0], look(server, began)), BACK)
         samples.append(look(server, began))
     return Report(tabs, spent, samples)
 

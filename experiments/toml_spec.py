@@ -57,7 +57,7 @@ def parse(data: bytes, name: str = "experiment.toml") -> Experiment:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(f"{name}, line {line}: this is not UTF-8 text.") from None
-    except tomllib.TOMLDecodeError as error:  # its message ends with the line and column
+    except ValueError as error:  # it ends with the line and column, but for a number with thousands of digits
         raise ValueError(f"{name} is not TOML: {error}.") from None
     except RecursionError:
         raise ValueError(f"{name} is nested too deeply.") from None

@@ -47,7 +47,7 @@ class Limits:
     patience: float = 120.0  # without a sign of the page
     absence: float = 5.0  # of a visitor whose connection is closed
     cached_bytes: int = 1 << 31  # of the problems that are kept in case they are asked for again
-    desk_bytes: int = 1 << 29  # of the runs that a reload brings back
+    desk_bytes: int = 100_000_000  # of the runs that a reload brings back: more than a hundred of a hundred iterations
     desk_seconds: float = 3600.0  # that they wait for it
     visitors: int = 200  # at the same time
     experiment_workers: int = min(2, CORES)  # processes of the one experiment that runs
@@ -85,7 +85,7 @@ PUBLIC = Limits(
     preparing_seconds=20.0,
     patience=60.0,
     cached_bytes=400_000_000,
-    desk_bytes=200_000_000,
+    desk_bytes=100_000_000,
     desk_seconds=1200.0,
     visitors=60,
     experiment_workers=1,

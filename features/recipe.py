@@ -272,9 +272,10 @@ class Recipe:
     @classmethod
     def from_json(cls, text: str) -> "Recipe":
         try:
-            return cls.from_dict(json.loads(text))
-        except (json.JSONDecodeError, RecursionError) as error:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:  # a ValueError also for numbers of thousands of digits
             raise ValueError(f"This is not the JSON of a recipe ({error}).") from error
+        return cls.from_dict(found)
 
     # ---- as words --------------------------------------------------------------------------------------------
 

@@ -9,8 +9,10 @@ import pytest
 import ui.desk
 from test_job import counters_round_to_their_count, eventually, run  # noqa: F401
 from test_match_page import SMALL, Page
+from test_pool import EASY
 from ui.desk import Desk, Desks, take_over
 from ui.jobs.pool import JobPool, Visitor
+from ui.jobs.shelf import held
 from ui.state import CANVAS, RUN
 
 
@@ -65,7 +67,7 @@ def test_a_live_run_goes_on_for_the_page_that_comes_after_a_reload(run, monkeypa
 
 
 def test_desks_are_let_go_by_age_and_by_bytes(monkeypatch):
-    monkeypatch.setattr(Desk, "nbytes", 10)
+    monkeypatch.setattr(Desk, "parts", property(lambda desk: [(desk, 10), (EASY, 5)]))  # they share a problem
     now = 0.0
     monkeypatch.setattr(ui.desk, "monotonic", lambda: now)
     desks = Desks(most=25, seconds=100.0)
@@ -75,4 +77,13 @@ def test_desks_are_let_go_by_age_and_by_bytes(monkeypatch):
         desks.put(name, desk)
     assert [desks.find(name) for name in "abc"] == [None, kept["b"], kept["c"]]
     now += 99.5
+    assert desks.look() and not desks.look()  # also when nobody asks
     assert desks.find("b") is None and desks.find("c") is kept["c"]
+
+
+def test_a_desk_counts_what_it_holds_and_shared_parts_once():
+    first, second = (Page(SMALL).start().test.session_state[RUN.name] for _ in range(2))
+    parts = [{id(part): nbytes for part, nbytes in Desk(one, None, None).parts} for one in (first, second)]
+    assert first.problem is second.problem and parts[0][id(first.problem)] == held(first.problem)
+    assert parts[0][id(first.job)] > 0
+    assert parts[0].keys() & parts[1].keys() == parts[0].keys() - {id(first.job)}

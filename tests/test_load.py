@@ -1,5 +1,7 @@
 """Load as a command: Streamlit's messages as we write and read them, and visitors on a real server."""
 
+import time
+
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Common_pb2 import FileURLs
@@ -7,7 +9,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from experiments import load
 from experiments.__main__ import main
-from experiments.browser import fields
+from experiments.browser import PATIENCE, ROOT, fields, serving, wait_until
 from experiments.load import (
     AUTO_RERUN,
     NAVIGATION,
@@ -15,6 +17,7 @@ from experiments.load import (
     Report,
     Sample,
     Visitor,
+    back,
     holding,
     pressed,
     rerun,
@@ -67,13 +70,53 @@ def test_the_drift_is_told_without_the_warming_up_and_without_the_end():
     assert "memory 200 → 220 (+10.0 %), 220 at most" in told and "10 at most" in told
 
 
+def test_a_server_is_back_when_memory_and_threads_are():
+    before = Sample(0.0, 400.0, 9)
+    assert [back(before, Sample(1.0, *now)) for now in ((420.0, 11), (421.0, 9), (400.0, 12), (300.0, 9))] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
 def test_visitors_who_watch_and_who_bring_images_finish_on_a_real_server(capsys, monkeypatch):
     monkeypatch.setattr(load, "RUN", load.RUN.replace("max_iter=100", "max_iter=5"))
     monkeypatch.setattr(load, "OF", 2)
     monkeypatch.setattr(load, "MIX", {1: load.MIX[4]})
+    monkeypatch.setattr(load, "SWEPT", 0.0)
+    monkeypatch.setattr(load, "BACK", 5.0)
     assert main(["load", "--visitors", "2", "--arriving", "0"]) == 0
     told = capsys.readouterr().out
     assert "2 finished" in told and "of 3" in told  # three clicks: the images are one
+
+
+FORGETFUL = """
+import gc
+import streamlit as st
+from streamlit.runtime.app_session import AppSession
+from ui import visitors
+
+visitors.KEPT, visitors.BROOM.every = 0.0, 0.05
+visitors.begin()
+st.write(f"sessions: {sum(isinstance(one, AppSession) for one in gc.get_objects())}.")
+"""
+
+
+def test_the_session_of_a_closed_tab_is_forgotten_and_no_other(tmp_path):
+    script = tmp_path / "forgetful.py"
+    script.write_text(FORGETFUL, encoding="utf-8")
+    with serving(script, PYTHONPATH=str(ROOT)) as server:
+        stays, leaves = (Visitor(number, server.url, time.monotonic() + PATIENCE) for number in range(2))
+
+        def sessions(visitor: Visitor, number: int) -> bool:
+            return f"sessions: {number}.".encode() in visitor.ask(rerun("")).said
+
+        with stays.connection() as stays.socket:
+            assert sessions(stays, 1)
+            with leaves.connection() as leaves.socket:
+                assert sessions(leaves, 2)
+            wait_until(lambda: sessions(stays, 1), 60)
 
 
 @pytest.mark.parametrize("visitors", ["0", "201"])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from streamlit.config import get_option
 from streamlit.testing.v1 import AppTest
 
 import ui.jobs.job
@@ -22,13 +23,13 @@ from features.pairs import View
 from test_job import counters_round_to_their_count, counting, eventually, run  # noqa: F401
 from ui import data
 from ui.jobs.job import Job
-from ui.jobs.memory import Broom
+from ui.jobs.memory import SWEEP, Broom
 from ui.jobs.pool import WATCHED, JobPool, Visitor
 from ui.jobs.shelf import Shelf, held
 from ui.learn import CHAPTERS, chapter
 from ui.live import side
 from ui.sidebar import pair_key
-from ui.visitors import Door
+from ui.visitors import KEPT, Door
 
 EASY = Problem((2, 2), [Dense(np.eye(4))])
 
@@ -251,23 +252,56 @@ def test_many_who_watch_are_updated_less_often(one_place):
     assert one_place.unhurried(0.4) == pytest.approx(19 * WATCHED)
 
 
-def test_a_broom_finds_what_is_out_of_reach_now_and_then_and_streamlit_does_not():
-    class Knot:
-        """Reachable from itself alone."""
+class Knot:
+    """Reachable from itself alone."""
 
-        def __init__(self) -> None:
-            self.itself = self
+    def __init__(self) -> None:
+        self.itself = self
 
-    now = [0.0]
-    broom = Broom(every=10.0, clock=lambda: now[0])
-    gone = weakref.ref(Knot())
-    now[0] = 9.0
-    assert not broom.sweep()
-    now[0] = 10.0
-    assert broom.sweep() and gone() is None
-    assert not broom.sweep()
+
+def test_a_broom_finds_what_is_out_of_reach_and_streamlit_does_not():
+    broom, here = Broom(), [True, False, False, True]
+    broom.keepers += [lambda: here.pop(0), lambda: False]
+    swept = []
+    while here:
+        gone = weakref.ref(Knot())
+        swept.append((broom.look(), gone() is None))
+    assert swept == [(True, True), (True, True), (False, False), (True, True)]  # once more than somebody was here
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert settings["runner"]["postScriptGC"] is False  # six sevenths of what a server with 20 visitors did
+
+
+def test_a_broom_sweeps_by_itself_however_often_it_is_started():
+    broom, looks = Broom(every=0.01), []
+    broom.keepers.append(lambda: bool(looks.append(threading.current_thread())))
+    for _ in range(3):
+        broom.start()
+    eventually(lambda: len(looks) > 3)
+    assert len(set(looks)) == 1 and looks[0].daemon
+
+
+def test_who_stays_away_is_forgotten_once_and_who_comes_back_in_time_is_not():
+    now, here, forgotten = 0.0, {"a", "b"}, []
+    door = Door(clock=lambda: now, forget=forgotten.append)
+    for name in "ab":
+        door.admits(Visitor(name, lambda name=name: name in here))
+    now = 1000.0
+    assert door.look() and not forgotten
+    here.clear()
+    now += KEPT
+    assert door.look() and not forgotten  # a page that lost its connection finds its session again
+    here.add("b")
+    assert door.look()
+    now += 1.0
+    assert door.look() and forgotten == ["a"]
+    here.clear()
+    now += KEPT + 1.0
+    assert door.look() and forgotten == ["a", "b"]
+    assert not door.look() and forgotten == ["a", "b"]
+
+
+def test_a_session_is_forgotten_before_streamlit_has_let_it_expire():
+    assert get_option("server.disconnectedSessionTTL") >= KEPT + 2 * SWEEP  # what has expired cannot be closed
 
 
 def test_memory_is_given_back_when_the_last_one_is_done(monkeypatch, one_place):

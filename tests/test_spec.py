@@ -182,6 +182,7 @@ HOSTILE = {
     "quotes": "'" * 90_000,
     "a long text": HEAD + f"seeds = '{'a' * 90_000}'",
     "large": "#" * 200_000,
+    "digits": "a = " + "9" * 90_000,
 }
 
 

@@ -6,6 +6,7 @@ goes on under a new one. So nobody can make a visitor work under a token that th
 
 import secrets
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import streamlit as st
 
 from features.limits import LIMITS
 from ui import canvas, visitors
+from ui.jobs.memory import BROOM
 from ui.jobs.pool import Visitor
 from ui.jobs.shelf import held
 from ui.state import CANVAS, OWN_PAIR, RUN, TOKEN
@@ -37,11 +39,13 @@ class Desk:
     edits: Any  # of the canvas
 
     @property
-    def nbytes(self) -> int:
+    def parts(self) -> Iterator[tuple[object, int]]:
+        """What it holds, with the bytes of each: visitors share pairs and problems."""
         job, pair = self.run.job, self.run.pair
-        images = sum(view.image.rgb.nbytes for view in (pair.left, pair.right) if view.image is not None)
-        problem = 0 if job.problem is None else held(job.problem)
-        return images + problem + sum(frame.nbytes for frame in job.frames())
+        yield from ((view.image, view.image.rgb.nbytes) for view in (pair.left, pair.right) if view.image is not None)
+        if job.problem is not None:
+            yield job.problem, held(job.problem)
+        yield job, sum(frame.nbytes for frame in job.frames())
 
 
 class Desks:
@@ -63,19 +67,28 @@ class Desks:
             self._trim()
             return self._kept[token][0] if token in self._kept else None
 
+    def look(self) -> bool:
+        """Whether something was let go."""
+        with self._lock:
+            before = len(self._kept)
+            self._trim()
+            return len(self._kept) < before
+
     def _trim(self) -> None:
         """Let go what is too old, and what does not fit; the latest stays. A page that is open keeps its own run."""
         old = monotonic() - self.seconds
-        self._kept = {token: one for token, one in self._kept.items() if one[1] > old}
-        total = sum(desk.nbytes for desk, _ in self._kept.values())
-        for token, (desk, _) in list(self._kept.items())[:-1]:
-            if total <= self.most:
-                return
-            total -= desk.nbytes
-            del self._kept[token]
+        fitting: dict[str, tuple[Desk, float]] = {}
+        counted: dict[int, int] = {}  # bytes of each part
+        for token, (desk, used) in reversed(self._kept.items()):
+            counted |= {id(part): nbytes for part, nbytes in desk.parts}
+            if used <= old or (fitting and sum(counted.values()) > self.most):
+                break
+            fitting[token] = desk, used
+        self._kept = dict(reversed(fitting.items()))
 
 
 DESKS = Desks()
+BROOM.keepers.append(DESKS.look)
 
 
 def token() -> str:

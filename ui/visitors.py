@@ -1,6 +1,8 @@
 """Who is here: a visitor is a session whose page is connected; so many at a time as the server has room for."""
 
 import threading
+from collections.abc import Callable
+from time import monotonic
 
 import streamlit as st
 from streamlit import runtime
@@ -14,6 +16,7 @@ FULL = (
     "This server has room for {most} visitors at a time, and they are all here. Please come back in a few minutes, or "
     "run the app on your own machine: it is one command."
 )
+KEPT = 100.0  # seconds that a session waits for its page to connect again; a reload needs none (`ui.desk`)
 
 
 def connected(session: str) -> bool:
@@ -28,29 +31,55 @@ def current() -> Visitor:
     return Visitor(session, lambda: connected(session))
 
 
-class Door:
-    """Lets visitors in as long as there is room; who is in may stay."""
+def forget(session: str) -> None:
+    """Let Streamlit close a session whose page is gone: by itself it would do so when another tab is closed.
 
-    def __init__(self, most: int = LIMITS.visitors) -> None:
-        self.most = most
+    The function is the one for logging out; nothing else closes a session from any thread.
+    """
+    if runtime.exists():
+        runtime.get_instance().clear_user_info_for_session(session)
+
+
+class Door:
+    """Lets visitors in as long as there is room; who is in may stay. Who has been away for long is forgotten."""
+
+    def __init__(
+        self,
+        most: int = LIMITS.visitors,
+        clock: Callable[[], float] = monotonic,
+        forget: Callable[[str], None] = forget,
+    ) -> None:
+        self.most, self.clock, self.forget = most, clock, forget
         self._lock = threading.Lock()
-        self._inside: dict[str, Visitor] = {}
+        self._known: dict[str, tuple[Visitor, float]] = {}  # with when they were last seen
 
     def admits(self, visitor: Visitor) -> bool:
         with self._lock:
-            self._inside = {name: one for name, one in self._inside.items() if one.here()}
-            if visitor.name not in self._inside and len(self._inside) >= self.most:
+            inside = {name for name, (one, _) in self._known.items() if one.here()}
+            if visitor.name not in inside and len(inside) >= self.most:
                 return False
-            self._inside[visitor.name] = visitor
+            self._known[visitor.name] = visitor, self.clock()
             return True
+
+    def look(self) -> bool:
+        """Whether anybody is here, or may come back to a session that is kept."""
+        with self._lock:
+            now = self.clock()
+            seen = {name: (one, now if one.here() else last) for name, (one, last) in self._known.items()}
+            self._known = {name: known for name, known in seen.items() if now - known[1] <= KEPT}
+            gone = seen.keys() - self._known.keys()
+        for name in gone:
+            self.forget(name)
+        return bool(seen)
 
 
 DOOR = Door()
+BROOM.keepers.append(DOOR.look)
 
 
 def begin() -> None:
     """Let the visitor in, or say that there is no room, and draw nothing else."""
-    BROOM.sweep()
+    BROOM.start()
     if not DOOR.admits(current()):
         st.warning(FULL.format(most=DOOR.most), icon=":material/groups:")
         st.stop()

@@ -5,38 +5,63 @@ import gc
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from time import monotonic
+from time import sleep
+from typing import Any
 
 SWEEP = 10.0  # seconds between two looks at all objects: one takes a tenth of a second, and everybody waits for it
+HEAPS = 2  # for all threads: with one for each, what a visitor's thread has freed lies in pieces that nobody else uses
+M_ARENA_MAX = -8  # the name of that setting in the system's library
+
+
+def ask_system(function: str, *values: int) -> None:
+    """Call a function of its memory management, where there is such a one."""
+    with suppress(OSError, AttributeError, TypeError):
+        found: Any = getattr(ctypes.CDLL(None), function)
+        found(*values)
 
 
 def give_back() -> None:
-    """Hand memory that is free to the system, where its library can: after many threads it would stay with us."""
-    with suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
+    """Hand memory that is free to the system: after many threads it would stay with us."""
+    ask_system("malloc_trim", 0)
 
 
 class Broom:
     """Finds what can no longer be reached, such as the session of a tab that was closed a while ago.
 
     Streamlit would do so after every drawing, however small; the settings forbid that, because it takes several times
-    as long as the drawing. Python's own collector counts objects, not bytes, and may come too late.
+    as long as the drawing. Python's own collector counts objects, not bytes, and may come too late. So a thread asks
+    every keeper now and then: it lets go what is too old and says whether there may be something to find. If so, the
+    thread sweeps, and once more afterwards: what the last visitor leaves behind is found, too, and then there is peace.
     """
 
-    def __init__(self, every: float = SWEEP, clock: Callable[[], float] = monotonic) -> None:
-        self.every, self.clock = every, clock
+    def __init__(self, every: float = SWEEP) -> None:
+        self.every = every
+        self.keepers: list[Callable[[], bool]] = []
         self._lock = threading.Lock()
-        self._due = clock() + every
+        self._thread: threading.Thread | None = None
+        self._again = False
 
-    def sweep(self) -> bool:
-        """Whether it was time; called with every drawing of a page."""
+    def start(self) -> None:
+        """Look from now on; called with every drawing of a page."""
         with self._lock:
-            if self.clock() < self._due:
-                return False
-            self._due = self.clock() + self.every
-        gc.collect()
-        give_back()
-        return True
+            if self._thread is None:
+                ask_system("mallopt", M_ARENA_MAX, HEAPS)
+                self._thread = threading.Thread(target=self._live, name="broom", daemon=True)
+                self._thread.start()
+
+    def look(self) -> bool:
+        """Whether it had to sweep."""
+        found = True in [keeper() for keeper in self.keepers]  # every one of them is asked
+        due, self._again = found or self._again, found
+        if due:
+            gc.collect()
+            give_back()
+        return due
+
+    def _live(self) -> None:
+        while True:
+            sleep(self.every)
+            self.look()
 
 
 BROOM = Broom()
