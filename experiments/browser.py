@@ -308,7 +308,10 @@ class Visit:
 
     def finish(self, number: int = 1) -> None:
         """Run `number` of this session has ended, and the page shows what came of it."""
-        self.main.get_by_text(re.compile(rf"^({ENDED}).*· run {number}$")).first.wait_for()
+        ended = self.main.get_by_text(re.compile(rf"^({ENDED}).*· run {number}$|^The run failed:")).first
+        ended.wait_for()
+        if (told := str(ended.inner_text())).startswith("The run failed"):
+            raise RuntimeError(told)
         self.main.get_by_text("Take it away").wait_for()
         self.wait_until(lambda: self.board("board => board.data.final"))
         self.settled()

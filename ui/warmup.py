@@ -39,7 +39,8 @@ class WarmUp:
 
     def _watch(self) -> None:
         for name in NEXT:
-            import_module(name)
+            with suppress(ImportError, AttributeError):  # a run may be in the middle of importing it; nobody shall wait
+                import_module(name)
         if KEPT and not complete():
             self.wanted.wait(QUIET)
             self._compile()
