@@ -101,8 +101,8 @@ ABOUT: dict[str, tuple[str, str]] = {
     ),
     "model-c": (
         "model-c-cars.png",
-        "We agree on the objective. In accuracy MPM is ahead on Motorbikes with 30 outliers and more, because there the "
-        "model prefers other matchings. " + EARLIER.format(THREE),
+        "We agree on the objective. In accuracy MPM is ahead on Motorbikes with 30 outliers and more, because there "
+        "the model prefers other matchings. " + EARLIER.format(THREE),
     ),
     "third-order": ("", EARLIER.format("TM")),
     "third-order-photos": (
