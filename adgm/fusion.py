@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 
 from adgm._kernels import LongArray
-from adgm._kernels.fusion import minimise_binary
+from adgm._kernels.fusion import grow, minimise_binary
 from adgm.baselines.dd import DD, begin_with
 from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.deadline import TimeUp, check_time
-from adgm.local_search import improve, joining_costs, mutual_costs, perturbed, polish
+from adgm.local_search import improve, joining_costs, listed_costs, mutual_costs, perturbed, polish
 from adgm.options import check, option
 from adgm.penalty import AUTO
-from adgm.problem import ANY, Problem
+from adgm.problem import ANY, EXACTLY_ONE, Problem
 from adgm.rounding import Assignment, hungarian
 from adgm.run import Run, unary_matching
 from adgm.solver import ADGM
@@ -28,6 +28,7 @@ ENUMERATED = 12  # binary variables of which all values are tried …
 TRIED = 6  # … and where each trial is a whole energy
 LARGE = 1 << 27  # bytes of a search over all pairs: problems that take more begin with a dual ascent
 START_EFFORT = 5e7  # pair costs to visit for a matching to begin with: some seconds
+IN_VAIN = 200  # matchings that grow and improve nothing, in a row, until that is over: one in a hundred may do
 
 
 def fuse(problem: Problem, one: Assignment, other: Assignment) -> tuple[Assignment, float]:
@@ -119,15 +120,35 @@ def construct(problem: Problem, rng: np.random.Generator) -> Assignment:
     return hungarian(problem, on + 0.01 * rng.random(problem.n))  # which completes it where a demand is unmet
 
 
+def large_and_sparse(problem: Problem) -> bool:
+    """Whether a search over all pairs would be too large, and one over those that share costs is not."""
+    if problem.order != 2 or refusal(problem):
+        return False
+    return bytes_needed(problem) > LARGE and not dense(problem) and searchable(problem)
+
+
+def grown(problem: Problem, rng: np.random.Generator) -> Assignment:
+    """A matching that grows over a large sparse problem from a node at random: whole regions fit together, where one
+    change after another would pass through worse matchings. Merging takes the regions that pay."""
+    costs, layout = listed_costs(problem), problem.layout
+    shared, on = costs.sparse, np.zeros(problem.n, bool)
+    optional = EXACTLY_ONE not in (problem.rows, problem.cols)
+    order = rng.permutation(problem.shape[0])
+    table = shared.indptr, shared.indices, shared.data
+    grow(costs.single, *table, layout.row, layout.col, layout.groups(0), order, optional, on)
+    return on if optional else hungarian(problem, on + 0.01 * rng.random(problem.n))
+
+
 def dual_start(problem: Problem) -> Assignment | None:
-    """A matching to begin with, for large sparse problems: what the sweeps of a dual ascent suggest, merged.
+    """A matching to begin with, for large sparse problems: what the sweeps of a dual ascent suggest, merged, and then
+    with matchings that grow.
 
     None for other problems. Whatever it has when the time is up is handed over.
     """
-    large = bytes_needed(problem) > LARGE and not dense(problem)
-    if problem.order != 2 or refusal(problem) or not large or not searchable(problem):
+    if not large_and_sparse(problem):
         return None
     run = Run(problem, DD(max_nodes=0, effort=START_EFFORT))
+    best, in_vain, rng = None, 0, np.random.default_rng(0)
     try:
         run.advance()
         while run.status is None:
@@ -136,9 +157,14 @@ def dual_start(problem: Problem) -> Assignment | None:
                 merged, _ = fuse(problem, state.best, state.suggested)
                 if (energy := problem.energy(merged)) < state.best_energy:
                     run.change(partial(begin_with, assignment=merged, energy=energy))
-        return run.best()[0]
+        best = run.best()[0]
+        while in_vain < IN_VAIN:
+            check_time()
+            best, change = fuse(problem, best, grown(problem, rng))
+            in_vain = 0 if change < -1e-9 * problem.scale else in_vain + 1
+        return best
     except TimeUp:
-        raise TimeUp(run.best()[0] if run.state is not None else None) from None
+        raise TimeUp(best if best is not None or run.state is None else run.best()[0]) from None
 
 
 def first_matching(problem: Problem) -> Assignment:
@@ -159,7 +185,8 @@ class Fusion:
     """Fusion moves: a stream of proposals, each merged into the best matching so far.
 
     It begins with a short run of ADGM, on large sparse problems with a dual ascent. Proposals are greedy constructions
-    in random order and perturbations of the best, in turn, each after a local search. An iteration is a proposal.
+    in random order (on large sparse problems: from a node to its neighbours) and perturbations of the best, in turn. An
+    iteration is a proposal.
     """
 
     patience: int = option(30, "Proposals in vain", "It is over after so many in a row that improve nothing.", low=1)
@@ -199,6 +226,8 @@ class Fusion:
         assert best is not None
         if state.iteration % 2:
             proposal = perturbed(problem, best, rng)
+        elif large_and_sparse(problem):
+            proposal = grown(problem, rng)
         else:
             proposal = improve(problem, construct(problem, rng))[0]
         merged, change = fuse(problem, best, proposal)

@@ -100,7 +100,7 @@ def mutual_costs(problem: Problem, on: Assignment, some: LongArray) -> tuple[Flo
     if not surroundings.pairwise_stored:
         if problem.order != 2 or not listed(problem):
             return None
-        costs = _listed(problem)
+        costs = listed_costs(problem)
         alone = costs.single + costs.sparse @ on
         return alone[some], costs.sparse[some][:, some].toarray()
     alone = surroundings.neighbourhood.linear + surroundings.pairs(on)
@@ -112,7 +112,7 @@ def joining_costs(problem: Problem, on: Assignment, some: LongArray) -> FloatArr
     surroundings = _surroundings(problem)
     costs: FloatArray = surroundings.neighbourhood.linear[some]
     if not surroundings.pairwise_stored and problem.order == 2 and listed(problem):
-        stored = _listed(problem)
+        stored = listed_costs(problem)
         beside: FloatArray = stored.single[some] + stored.sparse[some] @ on
         return beside
     if surroundings.pairwise_stored:
@@ -370,7 +370,8 @@ def _surroundings(problem: Problem) -> Surroundings:
 _LISTED: WeakKeyDictionary[Problem, PairCosts] = WeakKeyDictionary()
 
 
-def _listed(problem: Problem) -> PairCosts:
+def listed_costs(problem: Problem) -> PairCosts:
+    """The costs of a pairwise problem that lists them, built once for all threads."""
     with _LOCK:
         if problem not in _LISTED:
             _LISTED[problem] = PairCosts(problem)

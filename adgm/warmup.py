@@ -17,6 +17,7 @@ import numpy as np
 from adgm._kernels import admm
 from adgm._kernels.cache import CACHED, fingerprint, mark
 from adgm.branch_and_bound import Node, Root
+from adgm.fusion import grown
 from adgm.local_search import polish
 from adgm.methods import METHODS, solve
 from adgm.problem import Dense, Problem, Sparse
@@ -54,6 +55,7 @@ def portfolio() -> None:
     for sweep in range(3):  # its bound: it begins with ties and goes on with all pairs, which tiny problems do not need
         node, _ = node.swept(-1.0, 0.7, (0, sweep), False)
     Root(problem).node().swept(10.0, 0.7, (0, 0), True)
+    grown(problem, np.random.default_rng(0))  # for large sparse ones
 
 
 def fusion() -> None:

@@ -7,11 +7,12 @@ import pytest
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
 from adgm import tied_rows as tied
-from adgm.branch_and_bound import Node, bytes_needed
-from adgm.fusion import dual_start, fuse
+from adgm.branch_and_bound import Node, PairCosts, bytes_needed
+from adgm.fusion import dual_start, fuse, grown
 from adgm.lower_bound import bound, searchable
 from adgm.run import Run
 from features.datasets import DATASETS
+from tests.oracles import allowed
 from tests.oracles_bound import energy, matchings, optimum
 
 SIDES = list(product((AT_MOST_ONE, EXACTLY_ONE), repeat=2))
@@ -200,6 +201,30 @@ def test_methods_begin_with_what_the_ascent_meets(monkeypatch):
     monkeypatch.setattr("adgm.fusion.LARGE", bytes_needed(problem))
     assert dual_start(problem) is None
     assert dual_start(sparse(3, SIDES[3])) is None
+
+
+@pytest.mark.parametrize("sides", SIDES)
+def test_matchings_grow_from_node_to_node_and_obey_the_constraints(sides):
+    for seed in range(30):
+        problem = sparse(seed, sides)
+        found = grown(problem, np.random.default_rng(seed))
+        assert allowed(problem, problem.matrix(found))
+        if EXACTLY_ONE not in sides:
+            np.testing.assert_array_equal(found, grown_slowly(problem, np.random.default_rng(seed)))
+
+
+def grown_slowly(problem, rng):
+    """By whole energies: the first node in order that shares a cost with what is there, else the first one."""
+    row, col = problem.layout.row, problem.layout.col
+    order, on = list(rng.permutation(problem.shape[0])), np.zeros(problem.n, bool)
+    costs = PairCosts(problem).sparse.toarray() != 0
+    while order:
+        beside = {row[v] for v in np.flatnonzero(costs[on].any(axis=0))}
+        i = next((i for i in order if i in beside), order[0])
+        order.remove(i)
+        tried = [on] + [on | (np.arange(problem.n) == v) for v in np.flatnonzero(row == i) if col[v] not in col[on]]
+        on = min(tried, key=lambda x: round(problem.energy(x), 9))
+    return on
 
 
 def test_matchings_of_listed_costs_are_merged_as_those_of_stored_ones(monkeypatch):

@@ -1,4 +1,5 @@
-"""Minimising a quadratic function of a few binary variables: roof duality, and enumeration of what that leaves open."""
+"""Fusion moves: matchings that grow, to be merged, and the problem of a few binary variables that merging is, solved by
+roof duality and enumeration of what that leaves open."""
 
 import numpy as np
 
@@ -36,17 +37,32 @@ def network(single, pair):
 
 
 @compiled
-def reach(capacity, source, least, via):
-    """Which nodes the source reaches along edges with more than `least` left, breadth first; `via`: from where."""
+def joined(capacity):
+    """The nodes that flow may pass to from each node a, in either direction: near[first[a] … first[a + 1]]."""
     n = len(capacity)
+    first, near = np.zeros(n + 1, np.int64), np.empty(n * n, np.int64)
+    for a in range(n):
+        first[a + 1] = first[a]
+        for b in range(n):
+            if capacity[a, b] > 0.0 or capacity[b, a] > 0.0:
+                near[first[a + 1]] = b
+                first[a + 1] += 1
+    return first, near
+
+
+@compiled
+def reach(capacity, first, near, source, sink, least, via):
+    """Which nodes the source reaches along edges with more than `least` left, breadth first, until the sink is met;
+    `via`: from where."""
     via[:] = -1
     via[source] = source
-    queue = np.empty(n, np.int64)
+    queue = np.empty(len(capacity), np.int64)
     queue[0], head, tail = source, 0, 1
-    while head < tail:
+    while head < tail and via[sink] < 0:
         a = queue[head]
         head += 1
-        for b in range(n):
+        for k in range(first[a], first[a + 1]):
+            b = near[k]
             if via[b] < 0 and capacity[a, b] > least:
                 via[b] = a
                 queue[tail] = b
@@ -58,10 +74,11 @@ def roof_dual(single, pair):
     """0, 1 or OPEN for every variable: the decided values are those of some minimum, and taking them never costs."""
     k = single.size
     capacity = network(single, pair)
+    first, near = joined(capacity)
     source, sink = 2 * k, 2 * k + 1
     least = 1e-12 * (capacity.max() if k else 0.0)
     via = np.empty(2 * k + 2, np.int64)
-    reach(capacity, source, least, via)
+    reach(capacity, first, near, source, sink, least, via)
     while via[sink] >= 0:
         room, b = np.inf, sink
         while b != source:
@@ -72,7 +89,7 @@ def roof_dual(single, pair):
             capacity[via[b], b] -= room
             capacity[b, via[b]] += room
             b = via[b]
-        reach(capacity, source, least, via)
+        reach(capacity, first, near, source, sink, least, via)
     value = np.full(k, OPEN)
     for c in range(k):
         if via[2 * c] >= 0 and via[2 * c + 1] < 0:
@@ -127,3 +144,34 @@ def minimise_binary(single, pair, most):
         total += change
         for d in range(k):
             slope[d] += sign * pair[lead, d]
+
+
+@compiled
+def grow(single, start, other, cost, row, col, members, order, optional, on):
+    """Switch variables of `on`, all off at first, on: the rows in this order, but first those that share costs with
+    what is on, take what costs least beside it among the free columns; nobody if that is cheaper and they may.
+
+    Variable v costs single[v], and beside other[k] cost[k] more, for k in start[v] … start[v + 1].
+    """
+    rows = order.size
+    beside = single.copy()  # what a variable costs beside what is on
+    free = np.ones(col.max() + 1, np.bool_)
+    waiting, touched = np.ones(rows, np.bool_), np.zeros(rows, np.bool_)
+    for _ in range(rows):
+        i = -1
+        for at in range(rows):
+            if waiting[order[at]] and (touched[order[at]] or i < 0):
+                i = order[at]
+                if touched[i]:
+                    break
+        waiting[i] = False
+        best, least = -1, 0.0 if optional else np.inf
+        for k in range(members.start[i], members.start[i + 1]):
+            v = members.member[k]
+            if free[col[v]] and beside[v] < least:
+                best, least = v, beside[v]
+        if best >= 0:
+            on[best], free[col[best]] = True, False
+            for k in range(start[best], start[best + 1]):
+                beside[other[k]] += cost[k]
+                touched[row[other[k]]] = True

@@ -87,14 +87,13 @@ class BCAGM:
             else:
                 blocks[list(group)] = self._pooled(problem, s, blocks, group, alpha, state.iteration == 0)
         objective = value(s, blocks) + alpha * agreement(blocks)
-        converged = False
-        if objective - state.objective <= self.tol * abs(objective):
+        stuck = objective - state.objective <= self.tol * abs(objective)
+        converged = bool(stuck and (blocks == blocks[0]).all())
+        if stuck and not converged:
             total = float(blocks[0].sum())
             scores = [value(s, [b] * len(blocks)) + alpha * total for b in blocks]
             top = int(np.argmax(scores))
-            if (blocks == blocks[0]).all():
-                converged = True
-            elif scores[top] >= objective * (1 - 1e-9):  # one block for all is at least as good
+            if scores[top] >= objective * (1 - 1e-9):  # one block for all is at least as good
                 blocks[:] = blocks[top]
                 objective = scores[top]
             else:  # the least α that makes it so
