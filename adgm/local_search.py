@@ -8,8 +8,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
+from adgm._kernels.hyperedges import least_joint
 from adgm._kernels.local_search import Descent, Neighbourhood, descend, gather, repeats
 from adgm._kernels.tabu import tabu_search
+from adgm._kernels.types import BOX
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.branch_and_bound import PairCosts
 from adgm.deadline import check_time
@@ -151,6 +153,7 @@ class Surroundings:
                     columns.largest()  # fills the store
         stored = bool(self.columns) and all(columns.complete for columns in self.columns)
         self.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0  # the last question and its answer
+        self.ahead = threading.Lock()
         self.apart = apart(problem, parts, self.columns)
         pairwise_only = not len(tables.fibers.order) and not len(sets.order)
         self.pairwise_stored = stored and pairwise_only
@@ -168,6 +171,7 @@ class Surroundings:
             KIND[problem.cols],
             2.0 * pairwise * runtime.scale,
             sum(float(columns.table.data.min()) for columns in self.columns) if self.has_tabu_search else -np.inf,
+            np.empty((0, 0)),
         )
 
     def without(self, variable: int) -> "Surroundings":
@@ -216,6 +220,7 @@ class Surroundings:
         return total
 
     def iterated(self, assignment: Assignment, times: int, rng: np.random.Generator) -> tuple[Assignment, float]:
+        self.look_ahead()
         on = np.array(assignment, dtype=np.bool_)
         here = on, self.pairs(on), self.edges(on)
         gained = self.descend(*here)
@@ -227,6 +232,18 @@ class Surroundings:
                 here = on, self.pairs(on), self.edges(on)
                 gained += change + self.descend(*here)
         return here[0], gained
+
+    def look_ahead(self) -> None:
+        """Find out how little two variables can cost together in hyperedges, where there are no other costs of several
+        variables: a descent is faster then, and whoever descends often is paid back."""
+        with self.ahead:
+            here = self.neighbourhood
+            order, opens, root, _, child, stop, target, value = here.tables.fibers
+            useless = here.least.size or not self.apart or BOX in (here.row_kind, here.col_kind)
+            others = self.columns or len(here.sets.order) or order.tolist() != [3] or opens[0] >= 0
+            if not useless and not others and root[0, -1] - root[0, 0] == len(here.linear) ** 2:
+                least = least_joint(root, child, stop, target, value, here.row, len(here.number))
+                self.neighbourhood = here._replace(least=least)
 
     def descend(
         self,
