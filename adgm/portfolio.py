@@ -11,7 +11,7 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.branch_and_bound import bytes_needed, refusal
-from adgm.deadline import carried
+from adgm.deadline import TimeUp, carried, check_time
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
 from adgm.lower_bound import bound, hopeless
@@ -124,8 +124,12 @@ class Portfolio:
         check(self)
 
     def init(self, problem: Problem) -> PortfolioState:
-        first, *others = self._wave(problem, ())
-        first = with_matching(problem, first, polish(problem, first_matching(problem))[0])  # if time is short
+        found = polish(problem, first_matching(problem))[0]  # if time is short
+        try:
+            first, *others = self._wave(problem, ())
+        except TimeUp:
+            raise TimeUp(found) from None
+        first = with_matching(problem, first, found)
         state = PortfolioState(iteration=0, x=first.run.x, energy=first.run.energy, members=(first, *others))
         return self._led(problem, state)
 
@@ -355,7 +359,9 @@ class Portfolio:
         keys = list(dict.fromkeys(each.split for each in chosen))
 
         def divide(key: int | None) -> tuple[Problem, float]:
+            check_time()
             part = known[key] if key in known else split(problem, key)
+            check_time()
             return part, RULES["auto"](part)  # which builds its tables, too
 
         parts = dict(zip(keys, self._map(problem, divide, keys), strict=True))
