@@ -9,12 +9,12 @@ import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
 from adgm._kernels.hyperedges import least_joint
-from adgm._kernels.local_search import Descent, Neighbourhood, descend, gather, repeats
+from adgm._kernels.local_search import EXHAUSTED, Descent, Neighbourhood, descend, gather, repeats
 from adgm._kernels.tabu import tabu_search
 from adgm._kernels.types import BOX
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.branch_and_bound import PairCosts
-from adgm.deadline import check_time
+from adgm.deadline import TimeUp, check_time
 from adgm.potentials import Entries
 from adgm.problem import ANY, Problem
 from adgm.projections import KIND
@@ -24,6 +24,7 @@ from adgm.tied_rows import listed
 WHOLE = 1 << 26  # bytes of a matrix made from pairwise trees
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
+FEWEST_AT_ONCE, AT_ONCE = 50, 2_000_000  # changes between two looks at the clock: at least, and times the variables
 NOTHING: LongArray = np.empty(0, np.int64)
 TABU_PERTURBED, TABU_RESTARTED, TABU_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
 GOLDEN = (5**0.5 - 1) / 2
@@ -261,12 +262,17 @@ class Surroundings:
         """
         thorough = not len(forced) and awake is None
         awake = np.full(len(on), thorough) if awake is None else awake
+        at_once = max(FEWEST_AT_ONCE, AT_ONCE // len(on))
         missing, descent = 0, Descent()
-        while missing >= 0:
+        while missing >= 0 or (missing == EXHAUSTED and descent.changes < most):
+            try:
+                check_time()
+            except TimeUp:
+                raise TimeUp(on) from None
             with self.runtime.guard():
-                clock = self.runtime.tick()
+                clock, soon = self.runtime.tick(), min(most, descent.changes + at_once)
                 missing, descent = descend(
-                    self.neighbourhood, on, pairs, edges, awake, forced, thorough, descent, self.tolerance, most, clock
+                    self.neighbourhood, on, pairs, edges, awake, forced, thorough, descent, self.tolerance, soon, clock
                 )
                 if missing >= 0:
                     others = np.flatnonzero(on)
