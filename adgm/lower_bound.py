@@ -21,6 +21,8 @@ __all__ = ["Bound", "bound", "hopeless", "refusal", "search", "searchable"]
 
 # Every so many sweeps a proof is given up if no candidate fell yet and gap · sweeps exceeds this.
 LOOK, HOPELESS = 4, 0.8
+# Or if so many sweeps over tied rows, the cheap ones, leave such a gap to more candidates than this.
+TIED, WIDE, MANY = 8, 0.35, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +110,10 @@ def search(problem: Problem, method: DD | None = None) -> Any:
 def hopeless(state: DDState) -> bool:
     """Whether the dual ascent is too slow to lead to a proof: candidates that fall are what makes it fast."""
     node = state.current
-    if node is None or isinstance(node, TiedNode) or not node.gains or len(node.gains) % LOOK:
+    if node is None or not node.gains or len(node.gains) % LOOK:
         return False
+    if isinstance(node, TiedNode):
+        return len(node.gains) >= TIED and state.gap > WIDE and len(state.root.variable) > MANY
     return node.alive == len(state.root.variable) and state.gap * len(node.gains) > HOPELESS
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.branch_and_bound import bytes_needed, refusal
-from adgm.deadline import carried
+from adgm.deadline import TimeUp, carried, check_time
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
 from adgm.lower_bound import bound, hopeless
@@ -42,6 +42,7 @@ class PortfolioState(State):
     in_wave: int = 0  # iterations since it began
     opened: int = 0  # pieces done of what comes before the first wave's decisions
     judged: float = np.inf  # the energy that the bound was last asked about
+    bound: float = -np.inf  # and what it said
     piece: int = 0  # what has been done since the wave's last member ended
     in_vain: int = 0  # rounds in a row that found nothing better
     before: float = np.inf  # the best energy when the present round began
@@ -103,7 +104,7 @@ class Portfolio:
         low=1,
     )
     effort: float = option(
-        5e7,
+        1.2e8,
         "Most pair costs to visit",
         "Of the search for a bound: the more, the more often the result is proved optimal. 0 does not search.",
         low=0,
@@ -123,8 +124,12 @@ class Portfolio:
         check(self)
 
     def init(self, problem: Problem) -> PortfolioState:
-        first, *others = self._wave(problem, ())
-        first = with_matching(problem, first, polish(problem, first_matching(problem))[0])  # if time is short
+        found = polish(problem, first_matching(problem))[0]  # if time is short
+        try:
+            first, *others = self._wave(problem, ())
+        except TimeUp:
+            raise TimeUp(found) from None
+        first = with_matching(problem, first, found)
         state = PortfolioState(iteration=0, x=first.run.x, energy=first.run.energy, members=(first, *others))
         return self._led(problem, state)
 
@@ -328,16 +333,18 @@ class Portfolio:
         return self._led(problem, replace(state, members=tuple(members)))
 
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """What the dual bound says of the best matching, unless it has said so; a better one that it finds goes to the
-        leading member."""
-        if not self._can_judge(problem) or not state.best_energy < state.judged - SAME * problem.scale:
+        """What the dual bound says of the best matching, unless it has said so, or left a gap of which a better one has
+        not closed half; a better one that it finds goes to the leading member."""
+        better = state.best_energy < state.judged - SAME * problem.scale
+        closed = 2.0 * (state.best_energy - state.bound) <= state.judged - state.bound
+        if not (better and closed and self._can_judge(problem)):
             return state
         assert state.best is not None
         found = bound(problem, state.best, effort=self.effort, watch=hopeless)
         members = list(state.members)
         members[state.leader] = with_matching(problem, members[state.leader], found.best)
         state = self._led(problem, replace(state, members=tuple(members)))
-        return replace(state, proved=found.solved, judged=state.best_energy)
+        return replace(state, proved=found.solved, judged=state.best_energy, bound=found.lower)
 
     def _can_judge(self, problem: Problem) -> bool:
         """Whether there is a bound, and effort for some sweeps."""
@@ -348,15 +355,21 @@ class Portfolio:
         """The members so far and the next ones, ready to run."""
         numbers = range(len(before), min(len(before) + WAVE, self.most_lanes))
         chosen = [member(i, problem.order, self.seed) for i in numbers]
-        splits = {each.member.split: each.problem for each in before}
-        for each in chosen:
-            if each.split not in splits:
-                splits[each.split] = split(problem, each.split)
-        auto = {key: RULES["auto"](part) for key, part in splits.items()}  # computes the columns, too
+        known = {each.member.split: each.problem for each in before}
+        keys = list(dict.fromkeys(each.split for each in chosen))
+
+        def divide(key: int | None) -> tuple[Problem, float]:
+            check_time()
+            part = known[key] if key in known else split(problem, key)
+            check_time()
+            return part, RULES["auto"](part)  # which builds its tables, too
+
+        parts = dict(zip(keys, self._map(problem, divide, keys), strict=True))
 
         def begin(each: Member) -> MemberState:
-            method = each.method(auto[each.split], self.max_iter)
-            return MemberState(each, splits[each.split], method, method.init(splits[each.split]))
+            part, auto = parts[each.split]
+            method = each.method(auto, self.max_iter)
+            return MemberState(each, part, method, method.init(part))
 
         return before + tuple(self._map(problem, begin, chosen))
 

@@ -169,6 +169,27 @@ def test_perturbations_add_up_where_no_cost_joins_variables_of_one_line(sides, o
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.sampled_from([s for s in FEASIBLE if ANY not in s]), st.integers(0, 10**6), st.booleans())
+def test_looking_ahead_changes_no_descent(sides, seed, signed):
+    rng = np.random.default_rng(seed)
+    left, right = (np.array([rng.permutation(n)[:3] for _ in range(80)]) for n in (5, 6))
+    costs = rng.normal(size=80) if signed else -rng.random(80)
+    potentials = [Sparse(left * 6 + right, costs, symmetric=True), Dense(0.1 * rng.normal(size=(5, 6)))]
+    mask = rng.random((5, 6)) < 0.8
+    mask[np.arange(5), np.arange(5)] = True
+    candidates = mask if seed % 2 else None
+    problem = Problem((5, 6), potentials, rows=sides[0], cols=sides[1], candidates=candidates)
+    ahead, plain = Surroundings(problem), Surroundings(problem)
+    ahead.look_ahead()
+    assert ahead.neighbourhood.least.size
+    for number in range(8):
+        on = a_matching(problem, number)
+        ends = [each.perturbed(on.copy(), np.random.default_rng(number)) for each in (ahead, plain)]
+        np.testing.assert_array_equal(*ends)
+        np.testing.assert_array_equal(ahead.improve(on, 1000)[0], plain.improve(on, 1000)[0])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.sampled_from([s for s in FEASIBLE if ANY not in s]), st.integers(0, 10**6), st.booleans(), st.booleans())
 def test_a_pairwise_tabu_search_finds_the_optimum_of_a_small_problem(sides, seed, masked, turned):
     rng = np.random.default_rng(seed)

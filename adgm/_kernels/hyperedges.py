@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from adgm._kernels.types import compiled
+from adgm._kernels.types import compiled, inlined
+
+
+@inlined
+def whole(order, root, t, v, n):
+    """Whether the nodes below the root v have all n keys, so that a node is found by its number."""
+    return order > 2 and root[t, v + 1] - root[t, v] == n
 
 
 @compiled
@@ -63,23 +69,36 @@ def hyperedges(orders, opens, root, key, child, stop, target, value, on, v):
 
 
 @compiled
-def spread(orders, opens, root, key, child, stop, target, value, on, v, sign, edges):
-    """edges += sign · (what every other variable costs in hyperedges with v and variables that are on)."""
+def spread(orders, opens, root, key, child, stop, target, value, on, held, v, sign, edges):
+    """edges += sign · (what every other variable costs in hyperedges with v and variables that are on).
+
+    `held`: the numbers of those that are on, and negative ones; or nothing, and only `on` knows.
+    """
     for t in range(orders.size):
-        if opens[t] < 0:
-            share = sign * orders[t] * (orders[t] - 1)  # both can stand in any of the modes
+        if opens[t] >= 0:
+            continue
+        share = sign * orders[t] * (orders[t] - 1)  # both can stand in any of the modes
+        if orders[t] == 3 and held.size and whole(orders[t], root, t, v, on.size):
+            for k in range(held.size):
+                if held[k] >= 0:
+                    p = root[t, v] + held[k]
+                    for e in range(np.int64(child[p]), np.int64(stop[p])):
+                        edges[target[e]] += share * value[e]
+        else:
             walk(key, child, stop, target, value, on, root[t, v], root[t, v + 1], orders[t] - 2, share, edges)
 
 
 @compiled
 def joint(orders, opens, root, key, child, stop, target, value, on, v, w):
     """Σ costs of the hyperedges of v and w whose other variables are all on."""
-    total, nowhere = 0.0, np.empty(0)
+    total = 0.0
     for t in range(orders.size):
         if opens[t] < 0:
             order = orders[t]
             among = target if order == 2 else key
             first, last = root[t, v], root[t, v + 1]
+            if whole(order, root, t, v, on.size):
+                first = last = first + w
             while first < last:  # keys are sorted, and so are the leaves of a node
                 middle = (first + last) // 2
                 if among[middle] < w:
@@ -89,9 +108,36 @@ def joint(orders, opens, root, key, child, stop, target, value, on, v, w):
             while first < root[t, v + 1] and among[first] == w:
                 if order == 2:
                     total += 2.0 * value[first]
+                elif order == 3:
+                    for e in range(np.int64(child[first]), np.int64(stop[first])):
+                        if on[target[e]]:
+                            total += 6.0 * value[e]
                 else:
                     low, high = np.int64(child[first]), np.int64(stop[first])
-                    below = walk(key, child, stop, target, value, on, low, high, order - 3, 0.0, nowhere)
+                    below = walk(key, child, stop, target, value, on, low, high, order - 3, 0.0, np.empty(0))
                     total += order * (order - 1) * below
                 first += 1
     return total
+
+
+@compiled
+def least_joint(root, child, stop, target, value, row, n1):
+    """(n, n1): for every variable and row, the least that `joint` can say of the variable and one of that row, whatever
+    is on; for one symmetric tree of third order with `whole` nodes, where a row has at most one variable on."""
+    n = row.size
+    least, cost, low = np.zeros((n, n1)), np.zeros(n), np.zeros(n1)
+    for v in range(n):
+        for w in range(v + 1, n):
+            total, first, last = 0.0, np.int64(child[root[0, v] + w]), np.int64(stop[root[0, v] + w])
+            for e in range(first, last):
+                i = row[target[e]]
+                cost[target[e]] += value[e]  # a hyperedge can be given several times
+                if cost[target[e]] < low[i]:
+                    total += 6.0 * (cost[target[e]] - low[i])
+                    low[i] = cost[target[e]]
+            for e in range(first, last):
+                cost[target[e]] = low[row[target[e]]] = 0.0
+            if total < 0.0:
+                least[v, row[w]] = min(least[v, row[w]], total)
+                least[w, row[v]] = min(least[w, row[v]], total)
+    return least

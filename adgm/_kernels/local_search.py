@@ -3,14 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from adgm._kernels.cache import CACHED
 from adgm._kernels.hyperedges import hyperedges, joint, spread
-from adgm._kernels.types import BOX, SIMPLEX, Fibers, FloatArray, Groups, LongArray, Tables, compiled
-
-# Small functions called millions of times: passing their arrays would cost more than what they do.
-inlined = njit(inline="always", cache=CACHED, nogil=True)
+from adgm._kernels.types import BOX, SIMPLEX, Fibers, FloatArray, Groups, LongArray, Tables, compiled, inlined
 
 SETTLED, EXHAUSTED = -1, -2  # why `descend` returned; otherwise the number of a column that it misses
 NOBODY = -1
@@ -35,6 +30,7 @@ class Neighbourhood(NamedTuple):
     col_kind: int
     reach: float  # no pairwise cost of two variables exceeds this
     floor: float  # and none is lower than this
+    least: FloatArray  # `least_joint` where all costs are hyperedges, else empty
 
 
 @inlined
@@ -86,12 +82,12 @@ def shift(column_of, columns, row_of, rows, pairs, v, sign):
 def gather(here, on):
     """For every variable, what it costs in hyperedges whose others are all on; added up as these join one by one."""
     a, b = here.tables.fibers, here.sets
-    edges, joined = np.zeros(on.size), np.zeros(on.size, np.bool_)
-    for v in range(on.size):
-        if on[v]:
-            spread(a.order, a.open, a.root, a.key, a.child, a.stop, a.target, a.value, joined, v, 1.0, edges)
-            spread(b.order, b.open, b.root, b.key, b.child, b.stop, b.target, b.value, joined, v, 1.0, edges)
-            joined[v] = True
+    edges, joined, held = np.zeros(on.size), np.zeros(on.size, np.bool_), np.flatnonzero(on)
+    for k in range(held.size):
+        v, there = held[k], held[:k]
+        spread(a.order, a.open, a.root, a.key, a.child, a.stop, a.target, a.value, joined, there, v, 1.0, edges)
+        spread(b.order, b.open, b.root, b.key, b.child, b.stop, b.target, b.value, joined, there, v, 1.0, edges)
+        joined[v] = True
     return edges
 
 
@@ -165,14 +161,41 @@ def exchange(on, row, col, number, in_row, in_col, limited, removals, swaps, v, 
 
 
 @compiled
+def doze(here, on, edges, in_row, in_col, awake, v, n_awake, swaps, tolerance):
+    """Put to sleep, from v on, who cannot pay whatever v costs with a partner, where all costs are hyperedges: (the
+    next that may pay, how many are awake). Most looks end here, without a walk through tables that no cache holds."""
+    linear, row, col, number, least = here.linear, here.row, here.col, here.number, here.least
+    order, opens, root, key, child, stop, target, value = here.tables.fibers
+    while n_awake > 0:
+        while not awake[v]:
+            v = (v + 1) % awake.size
+        a, b, change = in_row[row[v]], in_col[col[v]], linear[v] + edges[v]
+        if a == v:
+            change = np.inf if swaps else -change
+        elif a >= 0 and b >= 0:
+            w, rest = number[row[b], col[a]], np.inf if swaps else 0.0
+            if w >= 0 and (w > v or not swaps):
+                rest = min(rest, linear[w] + edges[w] + max(least[v, row[w]], least[w, row[v]]))
+            change += rest - linear[a] - edges[a] - linear[b] - edges[b]
+            if change + max(least[a, row[b]], least[b, row[a]]) < -tolerance:
+                change += joint(order, opens, root, key, child, stop, target, value, on, a, b)
+        elif a >= 0 or b >= 0:
+            change -= linear[max(a, b)] + edges[max(a, b)]
+        if change < -tolerance:
+            break
+        awake[v] = False
+        n_awake -= 1
+    return v, n_awake
+
+
+@compiled
 def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps, tolerance):
-    """Look at the variables that are awake, from v on, until a change pays; or, if it `must`, only at v. A function of
-    its own, entered once per change, since a call per look would take as long as the look.
+    """Look at the variables that are awake, from v on, until a change pays; or only at v, if it `must` or others can
+    `doze`. A function of its own, entered once per change, since a call per look would take as long as the look.
 
     Returns the last v, how many are awake, what the change costs, how many leave (`gone`) and join (`came`), who joins
-    beside v, and −1 or a column that this look misses. `quick`, `chains`, `swaps`: see `descend`.
-    """
-    linear, row, col, number, reach = here.linear, here.row, here.col, here.number, here.reach
+    beside v, and −1 or a column that this look misses. `quick`, `chains`, `swaps`: see `descend`."""
+    linear, row, col, number, reach, least = here.linear, here.row, here.col, here.number, here.reach, here.least
     column_of, columns = here.tables.column.slot, here.tables.column.data
     row_of, rows = here.tables.row.slot, here.tables.row.data
     order, opens, root, key, child, stop, target, value = here.tables.fibers
@@ -253,6 +276,8 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
             return v, n_awake, best, n_gone, n_came, partner, missing
         awake[v] = False
         n_awake -= 1
+        if least.size:
+            break
     return v, n_awake, np.inf, 0, 0, NOBODY, NOBODY
 
 
@@ -296,6 +321,7 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
     loose_row, loose_col = here.row_kind != SIMPLEX, here.col_kind != SIMPLEX
     swaps = not (loose_row and loose_col) and not (chains and (loose_row or loose_col))
     in_row, in_col = holders(on, row, n1, limited_row), holders(on, col, n2, limited_col)
+    held = in_row if limited_row else np.empty(0, np.int64)
     gone, came = np.empty(2, np.int64), np.empty(2, np.int64)
     at, done, recent, changes, gain = descent
     n_awake = awake.sum()
@@ -304,6 +330,8 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
         if not must and changes >= most:
             return EXHAUSTED, Descent(at, done, recent, changes, gain)
         v = forced[done] if must else at
+        if here.least.size and not must:
+            v, n_awake = doze(here, on, edges, in_row, in_col, awake, v, n_awake, swaps, tolerance)
         v, n_awake, best, n_gone, n_came, partner, missing = scan(
             here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps, tolerance
         )
@@ -335,8 +363,8 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
                     in_col[col[u]] = holder
                 shift(column_of, columns, row_of, rows, pairs, u, sign)
                 if edges.size:
-                    spread(order, opens, root, key, child, stop, target, value, on, u, sign, edges)
-                    spread(order2, opens2, root2, key2, child2, stop2, target2, value2, on, u, sign, edges)
+                    spread(order, opens, root, key, child, stop, target, value, on, held, u, sign, edges)
+                    spread(order2, opens2, root2, key2, child2, stop2, target2, value2, on, held, u, sign, edges)
                 n_awake += wake(awake, row_start, row_member, row[u]) + wake(awake, col_start, col_member, col[u])
             recent, changes, gain = recent + 1, changes + 1, gain + best
         if must:
@@ -344,6 +372,8 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
         elif best < np.inf:
             awake[v] = False
             n_awake -= 1
+        elif n_awake > 0:
+            continue
         elif thorough and recent > 0:
             awake[:] = True
             n_awake, recent = on.size, 0

@@ -18,6 +18,8 @@ BOX, CAPPED, SIMPLEX = 0, 1, 2  # 0 ≤ x ≤ 1;  x ≥ 0 and sum ≤ 1;  x ≥ 
 
 # Reassociation lets sums use vector registers; NaN and infinity keep their meaning.
 compiled = njit(cache=CACHED, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+# Small functions called millions of times: passing their arrays would cost more than what they do.
+inlined = njit(inline="always", cache=CACHED, nogil=True)
 
 
 @compiled
