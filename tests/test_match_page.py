@@ -8,17 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from adgm import METHODS
 from features.datasets import DATASETS
-from features.exports import save_pair
 from features.keypoints import DETECTORS
 from features.models import MODELS
-from features.recipe import OWN, Recipe
+from features.recipe import Recipe
 from ui import desk, live, url_state, widgets
 from ui.sidebar import Chosen
 from ui.state import CANVAS, RUN, panel_key, widget_key
@@ -388,36 +386,6 @@ def test_a_sampled_tensor_takes_what_it_is_limited_to():
     assert page.says("150 × 250 points, order 3, about 216 MB")
 
 
-def upload(page: Page, key: str, *file: Any) -> None:
-    next(one for one in page.test.get("file_uploader") if one.key == key).upload(*file)
-
-
-def test_two_dropped_images_are_a_pair_and_a_bad_point_file_leaves_it():
-    page = Page({"data": OWN})
-    view = DATASETS["turntable"].load(left=20, right=30).left.image
-    png = cv2.imencode(".png", np.ascontiguousarray(view.rgb[..., ::-1]))[1].tobytes()
-    for name in ("a.png", "b.png"):
-        upload(page, "both images", name, png, "image/png")
-    page.run()
-    assert page.chosen.pair.name == "a.png and b.png" and page.recipe.model == "photo"
-    page = Page({"data": OWN})
-    for side in ("Left", "Right"):
-        upload(page, f"{side} image", f"{side}.png", png, "image/png")
-        y = {"Left": 20, "Right": 9000}[side]
-        upload(page, f"{side} points", f"{side}.csv", b"x,y\n10,20\n30,40\n50,%d\n" % y, "text/csv")
-    page.run()
-    assert page.chosen.pair.shape == (3, 3) and page.says("The points of your files are used")
-    images = next(panel for panel in page.test.sidebar.expander if panel.label == "Images")
-    assert "1 of 3 right points lie outside the image" in images.warning[0].value  # beside the file, in an open panel
-    page = Page({"data": OWN})
-    for side in ("Left", "Right"):
-        upload(page, f"{side} image", f"{side}.png", png, "image/png")
-    upload(page, "Left points", "bad.csv", b"x,y\nten,twenty\n", "text/csv")
-    page.run()
-    assert any("The pair stays" in error.value for error in page.test.error)
-    assert page.chosen.pair.left.image is not None
-
-
 def test_partners_set_by_hand_are_the_truth_that_a_run_is_judged_by():
     page = Page(SMALL)
     slot = f"canvas edits {CANVAS}"
@@ -432,33 +400,6 @@ def test_partners_set_by_hand_are_the_truth_that_a_run_is_judged_by():
     assert not page.run().says("· run 1")  # with another truth it is another pair
 
 
-def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():
-    page = Page({"data": OWN, "model": "C", "method": "adgm1"})
-    assert page.says("Drop two images")
-    pair = DATASETS["random"].load(inliers=6, outliers=0)
-    recipe = Recipe(OWN, model="B", model_params={"sigma2": 400.0}, method="adgm2", method_options={"growth": 3.0})
-    for side in ("Left", "Right"):
-        upload(page, f"{side} image", f"{side}.png", b"only words", "image/png")
-    page.run()
-    assert any("left image" in error.value for error in page.test.error)
-    upload(page, "pair zip", "pair.zip", b"PK no zip", "application/zip")
-    page.run()
-    assert any("zip" in error.value for error in page.test.error)
-    upload(page, "pair zip", "pair.zip", save_pair(pair, recipe), "application/zip")
-    page.run()
-    assert page.recipe == recipe
-    assert page.chosen.pair.shape == pair.shape and page.chosen.own
-
-
-@pytest.mark.parametrize("key", ["Left image", "both images"])
-def test_a_file_that_is_no_image_is_refused_at_once_by_its_name(key):
-    page = Page({"data": OWN})
-    upload(page, key, "letter.png", b"only words", "image/png")
-    (said,) = (error.value.replace("\\", "") for error in page.run().test.error)
-    assert "letter.png" in said and "JPEG, PNG" in said
-    assert not page.says("One image more.")
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -471,11 +412,3 @@ def test_nothing_in_a_link_is_read_as_markdown(words):
     page = Page(words)
     (said,) = (warning.value for warning in page.test.warning if "could not be followed" in warning.value)
     assert r"\!\[x\]\(" in said and "![x]" not in said
-
-
-def test_a_pairs_name_is_not_read_as_markdown():
-    page, pair = Page({"data": OWN}), DATASETS["random"].load(inliers=6, outliers=0)
-    saved = save_pair(replace(pair, name="![x](//e.org/)"), Recipe(OWN, model="B", method="adgm1"))
-    upload(page, "pair zip", "![x](//e.org/).zip", saved, "application/zip")
-    page.run()
-    assert page.says(r"\!\[x\]\(") and not page.says("![x]")

@@ -23,6 +23,7 @@ from ui import (
     scrubber,
     teach,
     toolbar,
+    uploads,
     url_state,
     visitors,
     warmup,
@@ -30,7 +31,7 @@ from ui import (
 from ui.jobs.job import Job, Snapshot
 from ui.jobs.meanwhile import Meanwhile
 from ui.page_run import Run
-from ui.sidebar import Chosen, drop_zone, problem_of, sidebar
+from ui.sidebar import Chosen, problem_of, sidebar
 from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START
 
 AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
@@ -126,7 +127,7 @@ def empty_state() -> None:
     """What to do when there is no pair yet."""
     dataset = url_state.current().dataset
     if dataset == OWN:
-        drop_zone()
+        uploads.drop_zone()
         st.caption(
             "Drop two images here or into the sidebar: points are detected for you. A saved pair, or a problem "
             "without images (.dd, QAPLIB, NPZ), can be opened there, too."

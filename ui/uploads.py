@@ -1,0 +1,183 @@
+"""Images, points and problems of a visitor's own: read from files, remembered, refused in a sentence."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from features.exports import open_pair
+from features.images import decode
+from features.limits import LIMITS
+from features.matching import suited
+from features.pairs import SIDES, Pair, read_pair
+from features.point_files import outside
+from features.problem_files import as_pair, read_problem
+from features.recipe import OWN, Recipe
+from ui import url_state, visitors
+from ui.jobs.pool import POOL
+from ui.state import BOTH, FILES, OWN_PAIR
+from ui.words import literal
+
+IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
+POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
+PROBLEM_TYPES = ["zip", "dd", "xz", "dat", "npz"]
+UPLOAD_MB = LIMITS.image_bytes // 1_000_000
+OF_ITS_OWN: dict[str, Any] = {"dataset": OWN, "dataset_params": {}, "points": OWN, "point_params": {}}
+MOST_NAMED = 5  # points that a warning lists
+GIVEN_COSTS = Recipe(OWN, model="given")
+
+
+def choose() -> Pair | None:
+    """Two images of the user's own, a pair saved earlier, or a matching problem from a file."""
+    above = st.container()
+    saved = st.file_uploader(
+        "… or a saved pair, or a matching problem",
+        PROBLEM_TYPES,
+        key="pair zip",
+        max_upload_size=2 * UPLOAD_MB,
+        help="A pair that was saved here (ZIP); costs without images: .dd, .dd.xz, QAPLIB .dat, NPZ",
+    )
+    try:
+        if saved is not None:
+            pair, recipe = opened(saved.getvalue(), saved.name)
+            brought([saved], replace(recipe or url_state.current(), **OF_ITS_OWN))
+            return remembered(pair)
+        with above:
+            return two_images()
+    except ValueError as error:
+        st.error(literal(str(error)))
+        return None
+
+
+def warn_outside(pair: Pair) -> None:
+    """Points that cannot be seen, told where their file was given."""
+    for side, view in zip(SIDES, (pair.left, pair.right), strict=True):
+        if view.image is not None and len(out := outside(view.points, view.image.size)):
+            width, height = view.image.size
+            these = ", ".join(map(str, out[:MOST_NAMED].tolist())) + (" …" if len(out) > MOST_NAMED else "")
+            st.warning(
+                f"{len(out)} of {len(view.points)} {side} points lie outside the image, of {width:g} × {height:g} "
+                f"pixels: number {these}. Is the file in pixels of this image?",
+                icon=":material/crop_free:",
+            )
+
+
+def two_images() -> Pair | None:
+    """Two images, with point files if there are any; None until both are there, or the pair that was kept."""
+    files = [
+        st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
+        for side in ("Left", "Right")
+    ]
+    dropped = st.session_state.get(BOTH) or []
+    if files == [None, None] and len(dropped) > 1:
+        files = dropped[:2]
+    with st.popover("Points and truth of your own", width="stretch"):
+        spots = [
+            st.file_uploader(
+                f"{side} points",
+                POINT_TYPES,
+                key=f"{side} points",
+                max_upload_size=UPLOAD_MB,
+                help="CSV (x,y), JSON, NPZ, MATLAB or text, in pixels of the image",
+            )
+            for side in ("Left", "Right")
+        ]
+        truth = st.file_uploader(
+            "Truth",
+            ["csv", "txt", "json"],
+            key="truth file",
+            max_upload_size=UPLOAD_MB,
+            help="Pairs left,right numbered from 0, or one partner per line, −1 for none",
+        )
+    if files == [None, None]:
+        return remembered()
+    for side, file in zip(SIDES, files, strict=True):
+        if file is not None:  # what is no picture is refused at once, also while the other one is missing
+            readable(file.getvalue(), f"{file.name} ({side} image)")
+    if files[0] is None or files[1] is None:
+        st.caption("One image more.")
+        return None
+    both, name = (files[0].getvalue(), files[1].getvalue()), f"{files[0].name} and {files[1].name}"
+    try:
+        pair = uploaded(both, (_bytes(spots[0]), _bytes(spots[1])), _bytes(truth), name)
+    except ValueError as error:
+        pair = uploaded(both, (None, None), None, name)  # a bad image is told by this one
+        st.error(f"{error} The pair stays, without that file.")
+    else:
+        if min(pair.shape) > 0:
+            st.caption(f"The points of your files are used{', and their truth' if pair.truth is not None else ''}.")
+    brought([*files, *spots, truth], suited(pair))
+    return remembered(pair)
+
+
+def drop_zone() -> None:
+    """Both images at once, in the main area: a phone hides the sidebar. `two_images` takes them from there."""
+    dropped = st.file_uploader(
+        "Two images",
+        IMAGE_TYPES,
+        accept_multiple_files=True,
+        key=BOTH,
+        max_upload_size=UPLOAD_MB,
+        help="The first is the left one. Points are detected for you; point files can be added in the sidebar.",
+    )
+    for file in dropped[:2]:
+        try:
+            readable(file.getvalue(), file.name)
+        except ValueError as error:
+            st.error(literal(str(error)))
+
+
+def brought(files: Sequence[Any], recipe: Recipe) -> None:
+    """When files come that were not there before, what suits them is chosen; once, so that it can be changed."""
+    ids = tuple(file.file_id for file in files if file is not None)
+    if FILES.get() != ids:
+        FILES.set(ids)
+        url_state.use(recipe)
+
+
+def remembered(pair: Pair | None = None) -> Pair | None:
+    """Keep the user's pair: uploaded files are forgotten when another page is shown. Without one, the pair kept."""
+    if pair is not None:
+        OWN_PAIR.set(pair)
+    elif kept := OWN_PAIR.get():
+        st.caption(f"Still here: {literal(kept.name)}.")
+        st.button("Forget this pair", on_click=forget_own_pair)
+    return pair or OWN_PAIR.get()
+
+
+def forget_own_pair() -> None:
+    OWN_PAIR.pop()
+
+
+def _bytes(file: Any) -> bytes | None:
+    return None if file is None else file.getvalue()
+
+
+@st.cache_data(show_spinner="Opening the file …", max_entries=4)
+def opened(data: bytes, name: str) -> tuple[Pair, Recipe | None]:
+    """A saved pair with its recipe, or a problem file as a pair whose costs are given."""
+
+    def read() -> tuple[Pair, Recipe | None]:
+        if name.lower().endswith(".zip"):
+            found = open_pair(data)
+            return found.pair, found.recipe
+        return as_pair(read_problem(data, name)), GIVEN_COSTS
+
+    return POOL.perform(read, visitors.current())
+
+
+@st.cache_data(show_spinner="Reading the image …", max_entries=4)
+def readable(data: bytes, name: str) -> None:
+    """Refuse, by its name, a file that is no picture, and say what would be one."""
+    POOL.perform(lambda: decode(data, name=name), visitors.current())
+
+
+@st.cache_resource(show_spinner="Reading the images …", max_entries=4)
+def uploaded(
+    images: tuple[bytes, bytes], spots: tuple[bytes | None, bytes | None], truth: bytes | None, name: str
+) -> Pair:
+    """A pair from uploaded bytes; a side without a point file gets none, and the Points section detects some."""
+    read = partial(read_pair, *images, points=spots, truth=truth, detector=None, name=name)
+    return POOL.perform(read, visitors.current())
