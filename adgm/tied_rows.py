@@ -348,6 +348,8 @@ def join(labels: Labels, left: LongArray, right: LongArray) -> tuple[Ties, LongA
     real = np.flatnonzero(labels.col < labels.width)
     member = real[np.argsort(labels.col[real], kind="stable")]
     column = np.concatenate([[0], np.cumsum(np.bincount(labels.col[real], minlength=labels.width))]).astype(np.int64)
+    # Columns of one array or arrays of their own: to the compiler the same, or it would compile everything twice.
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     return Ties(left, right, start, first, around, column, member), sizes
 
 

@@ -11,21 +11,25 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import permutations
 
 import numpy as np
 
 from adgm._kernels import admm
 from adgm._kernels.cache import CACHED, fingerprint, mark
+from adgm._kernels.fusion import minimise_binary
+from adgm._kernels.hyperedges import least_joint
 from adgm.branch_and_bound import Node, Root
 from adgm.fusion import grown
-from adgm.local_search import polish
+from adgm.local_search import iterated_local_search, polish
 from adgm.methods import METHODS, solve
-from adgm.problem import Dense, Problem, Sparse
+from adgm.problem import Dense, Formula, Problem, Sparse
 from adgm.tied_rows import TiedNode, TiedRoot
 
 KEPT = CACHED  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
 TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
+EDGE = np.array([[0, 1]])
 BESIDE = "local search"  # what the second process is told to compile
 
 
@@ -33,6 +37,8 @@ def plain() -> None:
     method = METHODS["adgm1"].make(max_iter=5)
     solve(Problem((2, 3), [Dense(np.eye(6))]), method)
     solve(Problem((2, 3), [Dense(np.ones(6)), Sparse(PAIRS, -np.ones(3), symmetric=True)]), method)
+    edges = [Formula(np.eye(3), np.eye(3), lambda a, b: (a * b)[..., 0], left_edges=EDGE, right_edges=EDGE)]
+    solve(Problem((3, 3), edges), method)  # on a graph's edges
 
 
 def pairwise() -> None:
@@ -55,7 +61,14 @@ def portfolio() -> None:
     for sweep in range(3):  # its bound: it begins with ties and goes on with all pairs, which tiny problems do not need
         node, _ = node.swept(-1.0, 0.7, (0, sweep), False)
     Root(problem).node().swept(10.0, 0.7, (0, 0), True)
+    Root(Problem((2, 3), [Dense(np.eye(6))])).node().swept(10.0, 0.7, (0, 0), True)  # without negative costs
+    minimise_binary(np.zeros(2), np.eye(2), 1)
     grown(problem, np.random.default_rng(0))  # for large sparse ones
+    copies = TRIPLES[:, list(permutations(range(3)))].reshape(-1, 3)
+    triples = Problem((2, 3), [Sparse(copies, -np.ones(len(copies)))])
+    iterated_local_search(triples, np.eye(2, 3).ravel() > 0, 1, np.random.default_rng(0))
+    none = np.zeros(0, np.uint32)
+    least_joint(np.zeros((1, 1), int), none, none, none, np.zeros(0), np.zeros(0, int), 1)  # of large ones
 
 
 def fusion() -> None:

@@ -1,15 +1,22 @@
 """The kernels are compiled beside the server, in the order in which visitors need them."""
 
+import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
+from importlib import import_module
+from itertools import product
 from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
 
 import pytest
 
-from adgm import METHODS, warmup
+from adgm import METHODS, _kernels, warmup
 from adgm._kernels import admm, cache
 from adgm.warmup import STAGES
+from features.recipe import Recipe
 from ui import warmup as beside_server
 from ui.jobs.meanwhile import Meanwhile
 
@@ -32,6 +39,41 @@ def test_the_mark_of_a_full_cache_holds_for_the_same_code_only_and_goes_with_the
     assert warmup.complete()
     monkeypatch.setattr(cache.numba, "__version__", "another")
     assert not warmup.complete()
+
+
+def signatures() -> set[tuple[str, str, Any]]:
+    """Everything that is compiled in this process: kernels, and what they are called with."""
+    modules = [import_module(f"adgm._kernels.{each.name}") for each in iter_modules(_kernels.__path__)]
+    found = [(name, kernel) for module in modules for name, kernel in vars(module).items()]
+    return {
+        (kernel.py_func.__module__, name, signature)
+        for name, kernel in found
+        for signature in getattr(kernel, "signatures", ())
+    }
+
+
+SCENE = {"left": 20, "right": 40, "points": 12, "landmarks": "seen in both views"}
+CHOICES = [Recipe("turntable", SCENE, model) for model in ("A", "B", "C", "third")] + [Recipe("portrait", {}, "photo")]
+
+
+def compiled_by_runs() -> set[tuple[str, str, Any]]:
+    """What runs of the page's methods compile that the warm-up has not compiled."""
+    for stage in STAGES.values():
+        stage()
+    before = signatures()
+    for recipe, method in product(CHOICES, ("adgm1", "adgm", "adgm+", "fusion")):
+        chosen = replace(recipe, method=method)
+        chosen.run(chosen.problem(chosen.pair()))
+    return signatures() - before
+
+
+def test_a_run_compiles_nothing_after_the_warm_up():
+    """Else that would count as its time. In a process of its own: other tests compile, too."""
+    code = "from test_warmup import compiled_by_runs; print(compiled_by_runs())"
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    words, settings = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": path}
+    found = subprocess.run(words, cwd=ROOT, env=settings, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"
 
 
 @pytest.fixture()
