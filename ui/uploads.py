@@ -66,10 +66,11 @@ def warn_outside(pair: Pair) -> None:
 
 def two_images() -> Pair | None:
     """Two images, with point files if there are any; None until both are there, or the pair that was kept."""
-    files = [
-        st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
-        for side in ("Left", "Right")
-    ]
+    files, readable = [], True
+    for side in ("Left", "Right"):
+        file = st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
+        readable &= file is None or accepted(file, f"{file.name} ({side.lower()} image)")
+        files.append(file)
     dropped = st.session_state.get(BOTH) or []
     if files == [None, None] and len(dropped) > 1:
         files = dropped[:2]
@@ -93,9 +94,8 @@ def two_images() -> Pair | None:
         )
     if files == [None, None]:
         return remembered()
-    for side, file in zip(SIDES, files, strict=True):
-        if file is not None:  # what is no picture is refused at once, also while the other one is missing
-            readable(file.getvalue(), f"{file.name} ({side} image)")
+    if not readable:
+        return None
     if files[0] is None or files[1] is None:
         st.caption("One image more.")
         return None
@@ -123,10 +123,17 @@ def drop_zone() -> None:
         help="The first is the left one. Points are detected for you; point files can be added in the sidebar.",
     )
     for file in dropped[:2]:
-        try:
-            readable(file.getvalue(), file.name)
-        except ValueError as error:
-            st.error(literal(str(error)))
+        accepted(file, file.name)
+
+
+def accepted(file: Any, name: str) -> bool:
+    """Whether a file is a picture; what is none is refused at once, beside its uploader, by its name."""
+    try:
+        decoded(file.getvalue(), name)
+    except ValueError as error:
+        st.error(literal(str(error)))
+        return False
+    return True
 
 
 def brought(files: Sequence[Any], recipe: Recipe) -> None:
@@ -169,8 +176,8 @@ def opened(data: bytes, name: str) -> tuple[Pair, Recipe | None]:
 
 
 @st.cache_data(show_spinner="Reading the image …", max_entries=4)
-def readable(data: bytes, name: str) -> None:
-    """Refuse, by its name, a file that is no picture, and say what would be one."""
+def decoded(data: bytes, name: str) -> None:
+    """A ValueError, with its name and with what would be a picture, for a file that is none."""
     POOL.perform(lambda: decode(data, name=name), visitors.current())
 
 

@@ -2,12 +2,14 @@
 
 import ctypes
 import gc
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from time import sleep
 from typing import Any
 
+LOG = logging.getLogger(__name__)
 SWEEP = 10.0  # seconds between two looks at all objects: one takes a tenth of a second, and everybody waits for it
 HEAPS = 2  # for all threads: with one for each, what a visitor's thread has freed lies in pieces that nobody else uses
 M_ARENA_MAX = -8  # the name of that setting in the system's library
@@ -61,7 +63,10 @@ class Broom:
     def _live(self) -> None:
         while True:
             sleep(self.every)
-            self.look()
+            try:
+                self.look()
+            except Exception:  # one that failed must not be the last
+                LOG.exception("A sweep failed.")
 
 
 BROOM = Broom()
