@@ -1,4 +1,4 @@
-"""Compile the solver's kernels from the moment the server starts, in a process beside it."""
+"""Compile the solver's kernels in a process beside the server, soon after its first page is drawn."""
 
 import os
 import subprocess
