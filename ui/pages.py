@@ -31,8 +31,9 @@ class Page:
     default: bool = False
 
     def show(self) -> None:
-        from ui import present, url_state, visitors, warmup
+        from ui import clicks, present, url_state, visitors, warmup
 
+        clicks.begin()
         visitors.begin()
         present.begin()
         url_state.turn_to(self.name)
