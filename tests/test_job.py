@@ -274,9 +274,9 @@ def test_thinned_curves_keep_the_beginning_the_end_and_an_even_spacing(lengths, 
 def test_stored_frames_stay_within_their_number_and_size(count, limit, heavy):
     frames = Frames(limit, most_bytes=limit * 60)
     for k in range(count):
-        values = np.full(heavy * 3, float(k))
+        values = np.full(heavy * 3, k, np.float32)
         support = np.arange(heavy * 3, dtype=np.int32)
-        frames.add(Frame(k, heavy * 3, support, values, 1.0, 1.0, 0.0, values > 0, 0.0))
+        frames.add(Frame(k, heavy * 3, support, values, 1.0, 1.0, 0.0, support[:1], 0.0))
     kept = frames.all()
     assert len(kept) <= limit and sum(frame.nbytes for frame in kept[:-1]) <= max(limit * 60, 3 * kept[0].nbytes)
     assert kept[0].iteration == 0 and kept[-1].iteration == count - 1
@@ -288,6 +288,7 @@ def test_a_frame_gives_back_the_whole_relaxed_assignment(run):
     job.wait(60)
     for frame in job.frames():
         assert_array_equal(frame.x, [frame.iteration, 0, 1])
+        assert_array_equal(frame.assignment, frame.x > 0)
     assert [frame.iteration for frame in job.frames()] == list(range(31))
 
 

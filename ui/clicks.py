@@ -5,7 +5,6 @@ that takes the click along, and then the click comes once more by itself: a Paus
 becomes ρ × 100. Nobody clicks by ticking, so what a tick takes along is left out; the click's own message follows.
 """
 
-from functools import wraps
 from typing import Any
 
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -29,10 +28,9 @@ def begin() -> None:
     if hear is None or hasattr(hear, "leaves_out"):
         return
 
-    @wraps(hear)
-    def heard(session: AppSession, client_state: ClientState | None) -> None:
+    def heard(self: AppSession, client_state: ClientState | None) -> None:
         leave_out(client_state)
-        hear(session, client_state)
+        hear(self, client_state)
 
-    heard.leaves_out = leave_out  # type: ignore[attr-defined]
+    heard.leaves_out = True  # type: ignore[attr-defined]
     AppSession.request_rerun = heard  # type: ignore[method-assign]

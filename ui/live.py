@@ -254,15 +254,15 @@ def _filter(run: Run | None) -> tuple[str, int]:
 
 def stop_lines(run: Run, stop: Stop) -> list[Line]:
     """The matching at a stop; beside an iterate's what else is strong in it. Opacity = what the matrix shows."""
-    layout, x = run.problem.layout, stop.x
+    layout, x, relaxed, matching = run.problem.layout, stop.x, stop.frame.x, stop.chosen
     strong = max(STRONG, 2 / max(run.problem.shape))  # at the start all of them are 1/n
-    drawn = np.flatnonzero(stop.chosen | (x >= strong))
-    drawn = drawn[np.argsort(x[drawn] + stop.chosen[drawn], kind="stable")][-MOST_LINES:]
+    drawn = np.flatnonzero(matching | (x >= strong))
+    drawn = drawn[np.argsort(x[drawn] + matching[drawn], kind="stable")][-MOST_LINES:]
     pairs = np.stack([layout.row[drawn], layout.col[drawn]], axis=1)
     lines = []
     for k, (i, j), kind in zip(drawn.tolist(), pairs.tolist(), line_kinds(run.pair, pairs), strict=True):
-        chosen = bool(stop.chosen[k])
-        text = f"left {i} → right {j}, relaxed value {stop.frame.x[k]:.3f}" + ("" if chosen else ", not chosen")
+        chosen = bool(matching[k])
+        text = f"left {i} → right {j}, relaxed value {relaxed[k]:.3f}" + ("" if chosen else ", not chosen")
         lines.append(Line(i, j, kind if chosen else "candidate", float(x[k]), text))
     return lines
 
@@ -322,7 +322,7 @@ def _stored(run: Run, stops: Sequence[Stop]) -> bytes:
     kept = STORED.get()
     if kept is None or kept[0] != key:
         made = [matrix.Stored(s.frame.iteration, run.problem.matrix(s.x), stop_lines(run, s)) for s in found]
-        kept = key, matrix.files(made)
+        kept = key, matrix.packed(made)
         STORED.set(kept)
     return kept[1]
 

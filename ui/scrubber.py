@@ -33,11 +33,20 @@ class Stop:
 
     label: str
     frame: Frame
-    x: NDArray[np.float64]  # what the matrix shows, and the lines
-    chosen: NDArray[np.bool_]  # the matching
     energy: float
+    best: NDArray[np.bool_] | None = None  # the matching, where it is not the frame's
     relaxed: bool = True
     result: bool = False  # what the run ended with
+
+    @property
+    def chosen(self) -> NDArray[np.bool_]:
+        """The matching."""
+        return self.frame.assignment if self.best is None else self.best
+
+    @property
+    def x(self) -> NDArray[np.float64]:
+        """What the matrix shows, and the lines. Made when asked for: a slider has many stops, and shows one."""
+        return self.frame.x if self.relaxed else self.chosen.astype(float)
 
 
 def polishes(method: Any) -> bool:
@@ -47,17 +56,16 @@ def polishes(method: Any) -> bool:
 
 def stops(run: Run | None, snapshot: Snapshot, frames: Sequence[Frame]) -> list[Stop]:
     """The stored iterations; of a run that is over the last iterate, what it rounds to, and what came of that."""
-    found = [Stop(str(f.iteration), f, f.x, f.assignment, f.energy) for f in frames]
+    found = [Stop(str(frame.iteration), frame, frame.energy) for frame in frames]
     if run is None or snapshot.active or snapshot.best is None or not frames:
         return found
     end, best = frames[-1], snapshot.best
-    found[-1] = Stop(LAST, end, end.x, end.assignment, end.energy)
+    found[-1] = Stop(LAST, end, end.energy)
     label = POLISHED if polishes(run.job.method) else BEST
     plain = label == BEST and np.array_equal(best, end.assignment)
-    matching = end.assignment.astype(float)
-    found.append(Stop(ROUNDED, end, matching, end.assignment, end.rounded_energy, relaxed=False, result=plain))
+    found.append(Stop(ROUNDED, end, end.rounded_energy, relaxed=False, result=plain))
     if not plain:
-        found.append(Stop(label, end, best.astype(float), best, snapshot.best_energy, relaxed=False, result=True))
+        found.append(Stop(label, end, snapshot.best_energy, best, relaxed=False, result=True))
     return found
 
 

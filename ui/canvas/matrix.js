@@ -11,6 +11,8 @@ function instrument({ session, key }) {
   return instruments.get(name);
 }
 
+const unpack = ({ body }) => new Response(body.pipeThrough(new DecompressionStream("gzip"))).json();
+
 class Matrix {
   constructor(root) {
     this.root = root;
@@ -118,7 +120,7 @@ class Matrix {
     const iteration = this.data?.frames ? this.iterationAt(event) : null;
     this.wanted = iteration;
     if (iteration === null) return this.previewed && this.preview(null);
-    this.stored ??= fetch(this.locate(this.data.frames)).then((answer) => answer.json()).catch(() => []);
+    this.stored ??= fetch(this.locate(this.data.frames)).then(unpack).catch(() => []);
     const frames = await this.stored;
     if (this.wanted !== iteration || !frames.length) return;
     const found = frames.reduce((best, one) =>

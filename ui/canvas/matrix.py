@@ -1,5 +1,6 @@
 """The assignment matrix beside the canvas: drawn by the same script, so that cells, lines and curves answer at once."""
 
+import gzip
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from ui.canvas import Line
 Floats = NDArray[np.float64]
 VISIBLE = 1e-3  # relaxed values from here on are cells
 _COMPONENT = canvas.component("adgm_matrix", '<div class="matrix-canvas"></div>')
-MOST_BYTES = 4_000_000  # of the stored iterations that a browser is given
+MOST_BYTES = 4_000_000  # of the stored iterations that a browser is given, unpacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +47,15 @@ def cells(x: Floats) -> list[list[Any]]:
     return [at.tolist(), np.round(x.ravel()[at], 3).tolist()]
 
 
-def files(stored: Sequence[Stored]) -> bytes:
-    """Stored iterations for the browser; every other one, again and again, until they are small enough."""
+def packed(stored: Sequence[Stored]) -> bytes:
+    """Stored iterations for the browser; every other one, again and again, until they are small enough.
+
+    Compressed: every open page keeps them, and only some of them are asked for.
+    """
     while True:
         made = json.dumps([one.data() for one in stored], separators=(",", ":")).encode()
         if len(made) <= MOST_BYTES or len(stored) < 3:
-            return made
+            return gzip.compress(made, compresslevel=1, mtime=0)  # the same iterations, the same file
         stored = stored[::2]
 
 
@@ -90,7 +94,7 @@ def show(
             "order": order,
             "truth": pairs,
             "cells": cells(x),
-            "frames": canvas.media(stored, "application/json", f"{key}-frames") if stored else "",
+            "frames": canvas.media(stored, "application/gzip", f"{key}-frames") if stored else "",
             "curves": None if curves is None else vars(curves) | {"charts": list(curves.charts)},
         },
         on_jump_change=jumped,

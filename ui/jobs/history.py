@@ -18,16 +18,16 @@ HISTORY_POINTS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One stored iteration. Relaxed assignments are mostly zeros, so only their support is kept."""
+    """One stored iteration, to be looked at. Assignments are mostly zeros: only where they are not is kept."""
 
     iteration: int
     n: int
     support: NDArray[np.int32]
-    values: Floats
+    values: NDArray[np.float32]
     rho: float  # NaN where the method has none, like the residual
     residual: float
     energy: float
-    assignment: NDArray[np.bool_]  # x rounded
+    matched: NDArray[np.int32]  # the variables that x rounds to
     rounded_energy: float
 
     @property
@@ -38,16 +38,23 @@ class Frame:
         return x
 
     @property
+    def assignment(self) -> NDArray[np.bool_]:
+        """That rounded."""
+        found = np.zeros(self.n, bool)
+        found[self.matched] = True
+        return found
+
+    @property
     def nbytes(self) -> int:
-        return self.support.nbytes + self.values.nbytes + self.assignment.nbytes
+        return self.support.nbytes + self.values.nbytes + self.matched.nbytes
 
 
 def frame_of(state: Any, assignment: NDArray[np.bool_], rounded_energy: float) -> Frame:
     """A state with what it rounds to."""
-    support = np.flatnonzero(state.x).astype(np.int32)
+    support, matched = (np.flatnonzero(x).astype(np.int32) for x in (state.x, assignment))
     rho, residual = (float(getattr(state, name, math.nan)) for name in ("rho", "residual"))
-    relaxed = (state.iteration, len(state.x), support, state.x[support], rho, residual, state.energy)
-    return Frame(*relaxed, assignment, rounded_energy)
+    relaxed = (state.iteration, len(state.x), support, state.x[support].astype(np.float32), rho, residual, state.energy)
+    return Frame(*relaxed, matched, rounded_energy)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from typing import Any
 LOG = logging.getLogger(__name__)
 SWEEP = 10.0  # seconds between two looks at all objects: one takes a tenth of a second, and everybody waits for it
 HEAPS = 2  # for all threads: with one for each, what a visitor's thread has freed lies in pieces that nobody else uses
-M_ARENA_MAX = -8  # the name of that setting in the system's library
+LARGE = 1 << 18  # bytes: an array from here on is memory of its own, which goes back when it is freed; by itself the
+# system's library would soon put arrays of up to 32 MB among the small ones, which keep the holes that they leave
+M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # the names of these settings in the system's library
 
 
 def ask_system(function: str, *values: int) -> None:
@@ -48,6 +50,7 @@ class Broom:
         with self._lock:
             if self._thread is None:
                 ask_system("mallopt", M_ARENA_MAX, HEAPS)
+                ask_system("mallopt", M_MMAP_THRESHOLD, LARGE)
                 self._thread = threading.Thread(target=self._live, name="broom", daemon=True)
                 self._thread.start()
 
