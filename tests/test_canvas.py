@@ -131,8 +131,16 @@ def test_an_edit_is_kept_clipped_and_sent_back_under_its_number():
 
 @pytest.mark.parametrize(
     "left",
-    ["no list", [[1]], [["a", "b"]], [[1, float("nan")]], [[1, 2, 3]], [[0, 0]] * (canvas.MOST_POINTS + 1)],
-    ids=["text", "one number", "words", "nan", "three numbers", "too many"],
+    [
+        "no list",
+        [[1]],
+        [["a", "b"]],
+        [[1, float("nan")]],
+        [[1, 2, 3]],
+        [[1, 10**400]],
+        [[0, 0]] * (canvas.MOST_POINTS + 1),
+    ],
+    ids=["text", "one number", "words", "nan", "three numbers", "400 digits", "too many"],
 )
 def test_a_refused_edit_brings_the_kept_points_back(left):
     script = Script("edit")

@@ -11,14 +11,17 @@ from numpy.testing import assert_allclose
 from adgm import Dense
 from features import match
 from features.__main__ import main
+from features.explain import run_book
 from features.explain.fitting import Fitting, fit, split
 from features.explain.max_margin import Example, linear, max_margin, objective, programme, typical
 from features.explain.run_book import MOST, RunBook
 from features.explain.sweeps import Span
 from features.explain.trials import Bench, pairs_like, parameter, varied
+from features.images import Image
+from features.limits import LAPTOP
 from features.models import MODELS
 from features.models.base import Model, number
-from features.pairs import Pair
+from features.pairs import Pair, View
 from features.recipe import OWN, Recipe
 
 SMALL = {"inliers": 6, "outliers": 2}
@@ -191,6 +194,24 @@ def test_a_run_book_forgets_the_oldest():
     for _ in range(MOST + 3):
         entry = book.add(found)
     assert len(book) == MOST and entry.number == MOST + 3 and next(iter(book)).number == 4
+
+
+def test_a_run_book_keeps_the_images_of_the_latest_runs_and_the_lines_of_all(monkeypatch):
+    found = match(Recipe("random", SMALL, "B"))
+    sheets = [Image(np.full((10, 10, 3), shade, np.uint8)) for shade in range(8)]
+    views = [
+        (View(sheet, view.points) for sheet, view in zip(both, (found.pair.left, found.pair.right), strict=True))
+        for both in zip(sheets[::2], sheets[1::2], strict=True)
+    ]
+    pairs = [replace(found.pair, left=left, right=right) for left, right in views]
+    monkeypatch.setattr(run_book, "LIMITS", replace(LAPTOP, book_bytes=2 * sum(s.rgb.nbytes for s in sheets[:2])))
+    book = RunBook()
+    for pair in (*pairs, pairs[2]):  # the last run is on a pair that is there already
+        entry = book.add(replace(found, pair=pair))
+        assert entry.pair.left.image is pair.left.image
+    assert [entry.pair.left.image is not None for entry in book] == [False, False, True, True, True]
+    assert all((entry.pair.left.points.xy == found.pair.left.points.xy).all() for entry in book)
+    assert next(iter(book)).picture.startswith(b"\x89PNG")
 
 
 def test_the_examples_of_the_modules_run(tmp_path, monkeypatch):

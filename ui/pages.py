@@ -31,9 +31,10 @@ class Page:
     default: bool = False
 
     def show(self) -> None:
-        from ui import clicks, present, url_state, visitors, warmup
+        from ui import clicks, present, upload_budget, url_state, visitors, warmup
 
         clicks.begin()
+        upload_budget.begin()
         visitors.begin()
         present.begin()
         url_state.turn_to(self.name)

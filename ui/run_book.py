@@ -13,7 +13,7 @@ from ui.state import BOOK
 
 
 class Book(RunBook):
-    """A run book that knows what it has seen; it holds on to nothing that is large."""
+    """A run book that knows what it has seen, without holding on to it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ A report is one file that needs nothing else.
 
 import html
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from adgm import METHODS
 from features import plots
 from features.explain.trials import Trial, parameters, trial_of, value_of
+from features.limits import LIMITS
 from features.matching import Matching
 from features.metrics import WORD
 from features.models import MODELS
-from features.pairs import Pair
+from features.pairs import Pair, View
 from features.recipe import PARTS
 from features.tables import Table, csv_text, html_page, html_picture
 
@@ -124,9 +125,23 @@ class RunBook:
     ) -> Entry:
         """A run of which only the outcome was kept."""
         self.count += 1
-        self.entries.append(Entry(self.count, trial, pair, history or {}, datetime.now(UTC), origin))
+        shown = replace(pair, given=None)  # costs are not drawn, and may be large
+        self.entries.append(Entry(self.count, trial, shown, history or {}, datetime.now(UTC), origin))
         del self.entries[:-MOST]
+        self._lighten()
         return self.entries[-1]
+
+    def _lighten(self) -> None:
+        """Runs whose images do not fit beside those of later ones keep their points and lines."""
+        counted: dict[int, int] = {}  # bytes of each image: many runs share theirs
+        for at, entry in reversed(list(enumerate(self.entries))):
+            views = entry.pair.left, entry.pair.right
+            beside = counted | {id(view.image): view.image.rgb.nbytes for view in views if view.image is not None}
+            if sum(beside.values()) <= LIMITS.book_bytes:
+                counted = beside
+            else:
+                left, right = (View(None, view.points) for view in views)
+                self.entries[at] = replace(entry, pair=replace(entry.pair, left=left, right=right))
 
     def csv(self, entries: Iterable[Entry] | None = None) -> str:
         """Every number in full, a line per run; a setting that a run did not name is empty: it had its default."""

@@ -306,7 +306,7 @@ def _receive_points(key: str, left: Picture | None, right: Picture | None) -> No
     if kept is None or not isinstance(sent, dict) or sent.get("start") != kept.start:
         return  # an edit of points that have been replaced since
     new, partners = [kept.left, kept.right], kept.partners
-    with contextlib.suppress(KeyError, TypeError, ValueError):
+    with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError):
         given = [_as_points(sent["left"]), _as_points(sent["right"])]
         told = _as_partners(sent["partners"], len(given[0]), len(given[1]))
         if max(map(len, given)) <= MOST_POINTS:

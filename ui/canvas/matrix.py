@@ -79,8 +79,8 @@ def show(
 
     def jumped() -> None:
         sent = st.session_state[f"{key} matrix"].get("jump")
-        if isinstance(sent, int | float) and on_jump is not None:
-            on_jump(int(sent))
+        if isinstance(sent, int) and on_jump is not None:
+            on_jump(sent)
 
     _COMPONENT(
         key=f"{key} matrix",
