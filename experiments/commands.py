@@ -42,7 +42,7 @@ def find(name: str) -> Experiment:
     if name.endswith(".json"):
         return Experiment.from_dict(json.loads(Path(name).read_text(encoding="utf-8")))
     if name not in EXPERIMENTS:
-        raise ValueError(f"There is no experiment {name!r}; {', '.join(EXPERIMENTS)} or a .toml file is right.")
+        raise ValueError(f"There is no experiment {name!r}; expected {', '.join(EXPERIMENTS)} or a .toml file.")
     return EXPERIMENTS[name]
 
 
@@ -108,7 +108,7 @@ def run_run(options: argparse.Namespace) -> int:
     sample = None if options.full else options.sample
     path = options.store or Path("runs") / f"{experiment.name}.jsonl"
     if options.workers < 0:
-        raise ValueError(f"--workers is {options.workers}; 0 or more is right.")
+        raise ValueError(f"--workers is {options.workers}; expected 0 or more.")
     runner.check_data(experiment)
     if options.estimate:
         return print_estimate(experiment, sample, path, options.workers)

@@ -316,7 +316,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.cases < 1:
-        raise ValueError(f"--cases is {options.cases}; 1 or more is right.")
+        raise ValueError(f"--cases is {options.cases}; expected 1 or more.")
     found, most = watched(list(numbered(options.cases, options.seed)))
     print(table(found).text())
     slow = sum(one.seconds > SLOW for one in found)

@@ -304,7 +304,7 @@ def measure(visitors: int, seconds: float = SECONDS, arriving: float = ARRIVING,
     For so many minutes whoever is done makes room for the next one.
     """
     if not 1 <= visitors <= MOST:
-        raise ValueError(f"--visitors is {visitors}; a number from 1 to {MOST} is right.")
+        raise ValueError(f"--visitors is {visitors}; expected a number from 1 to {MOST}.")
     tabs: list[Visitor] = []
     numbers = count()
     with serving() as server:

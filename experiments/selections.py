@@ -81,6 +81,6 @@ def sampled(pairs: list[Params], sample: int | None, seed: int = 0) -> list[tupl
     if sample is None:
         return list(enumerate(pairs))
     if sample < 1:
-        raise ValueError(f"The sample is {sample} pairs per setting; at least 1 is right.")
+        raise ValueError(f"The sample is {sample} pairs per setting; expected at least 1.")
     order = np.random.default_rng(seed).permutation(len(pairs))[:sample]
     return [(int(k), pairs[k]) for k in order]

@@ -130,14 +130,14 @@ class Panel:
         for one in ("title", "dataset", "model", "pairs", "varies", "axis"):
             _check_text(one, getattr(self, one), 100)
         if not self.title:
-            raise Wrong("title", "The title is empty; a few words are right.")
+            raise Wrong("title", "The title is empty; expected a few words.")
         for what, key, known in (
             ("dataset", self.dataset, list(DATASETS)),
             ("model", self.model, list(MODELS)),
             ("pairs", self.pairs, list(SELECTIONS)),
         ):
             if key not in known:
-                raise Wrong(what, f"{what} is {key!r}; one of {', '.join(known)} is right.")
+                raise Wrong(what, f"{what} is {key!r}; expected one of {', '.join(known)}.")
         self._check_values()
         self._check_varies()
         self._check_pairs()
@@ -150,15 +150,15 @@ class Panel:
     def _check_values(self) -> None:
         for part in PARTS.values():
             if not isinstance(getattr(self, part), Mapping):
-                raise Wrong(part, f"{part} is {getattr(self, part)!r}; names with their values are right.")
+                raise Wrong(part, f"{part} is {getattr(self, part)!r}; expected names with their values.")
         plain = isinstance(self.values, tuple) and all(isinstance(value, int | float | str) for value in self.values)
         if not plain:
-            raise Wrong("values", f"values is {self.values!r}; a list of numbers or words is right.")
+            raise Wrong("values", f"values is {self.values!r}; expected a list of numbers or words.")
         if bool(self.varies) != bool(self.values):
             there, lacking = ("varies", "values") if self.varies else ("values", "varies")
-            raise Wrong(there, f"There is {there} without {lacking}; both or none is right.")
+            raise Wrong(there, f"There is {there} without {lacking}; expected both or none.")
         if len(set(self.values)) < len(self.values) or len(self.values) > MOST_VALUES:
-            raise Wrong("values", f"values is {list(self.values)}; at most {MOST_VALUES} different ones are right.")
+            raise Wrong("values", f"values is {list(self.values)}; expected at most {MOST_VALUES} different ones.")
 
     def _check_varies(self) -> None:
         where, _, name = self.varies.rpartition(".")
@@ -166,7 +166,7 @@ class Panel:
             return
         if where not in PARTS or not name:
             forms = "gap, dataset.…, model.… or method.… with the name of a parameter"
-            raise Wrong("varies", f"varies is {self.varies!r}; {forms} is right.")
+            raise Wrong("varies", f"varies is {self.varies!r}; expected {forms}.")
         known = {
             "dataset": [one.name for one in DATASETS[self.dataset].parameters],
             "model": [one.name for one in MODELS[self.model].parameters],
@@ -180,13 +180,13 @@ class Panel:
         if lacking := [name for name in selection.needs if name not in has]:
             fitting = " or ".join(key for key, one in SELECTIONS.items() if set(one.needs) <= has)
             reason = f"{dataset.label} has no {' and '.join(lacking)}"
-            raise Wrong("pairs", f"pairs is {self.pairs!r}, but {reason}; {fitting} is right.")
+            raise Wrong("pairs", f"pairs is {self.pairs!r}, but {reason}; expected {fitting}.")
         for name in (*selection.needs, "seed"):
             if name in self.dataset_params:
                 message = f"{name} is given, but the selection of pairs and the seeds decide it; leave it out."
                 raise Wrong(f"dataset_params.{name}", message)
         if not _whole(self.count, 1, MOST_DRAWN):
-            raise Wrong("count", f"count is {self.count!r}; a whole number from 1 to {MOST_DRAWN} is right.")
+            raise Wrong("count", f"count is {self.count!r}; expected a whole number from 1 to {MOST_DRAWN}.")
         if self.parity not in (None, 0, 1):
             raise Wrong("parity", f"parity is {self.parity!r}; expected 0 (even), 1 (odd) or nothing.")
         if not _whole(self.shuffle, 0, 100_000):
@@ -194,13 +194,13 @@ class Panel:
         if not isinstance(self.gaps, tuple) or bool(self.gaps) != (self.pairs in ("turns", "spread")):
             raise Wrong("gaps", f"gaps is {self.gaps!r}; expected a list with turns or spread, else nothing.")
         if self.varies == "gap" and self.pairs != "gap":
-            raise Wrong("varies", f'The gap varies, but pairs is {self.pairs!r}; pairs = "gap" is right.')
+            raise Wrong("varies", f'The gap varies, but pairs is {self.pairs!r}; expected pairs = "gap".')
         most = (dataset.count or 2) - 1
         key, gaps = ("values", self.values) if self.varies == "gap" else ("gap", (self.gap,))
         key, gaps = (key, gaps) if self.pairs == "gap" else ("gaps", self.gaps)
         for gap in gaps:
             if not _whole(gap, 1, most):
-                raise Wrong(key, f"A gap is {gap!r}; a whole number from 1 to {most} is right for {dataset.label}.")
+                raise Wrong(key, f"A gap is {gap!r}; {dataset.label} takes a whole number from 1 to {most}.")
 
     def _try(self, key: str, **params: Params) -> None:
         try:
@@ -269,37 +269,37 @@ class Experiment:
         for one in ("name", "title", "about", "paper"):
             _check_text(one, getattr(self, one), 1000)
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,49}", self.name):
-            raise Wrong("name", f"name is {self.name!r}; up to 50 of a–z, 0–9 and - are right.")
+            raise Wrong("name", f"name is {self.name!r}; expected up to 50 of a–z, 0–9 and -.")
         if not 1 <= len(self.panels) <= MOST_PANELS:
-            raise Wrong("panel", f"There are {len(self.panels)} panels; 1 to {MOST_PANELS} are right.")
+            raise Wrong("panel", f"There are {len(self.panels)} panels; expected 1 to {MOST_PANELS}.")
         titles = [panel.title for panel in self.panels]
         for at, title in enumerate(titles):
             if title in titles[:at]:
-                raise Wrong(f"panel.{at}.title", f"Two panels are called {title!r}; different titles are right.")
+                raise Wrong(f"panel.{at}.title", f"Two panels are called {title!r}; expected different titles.")
         for one, known in (("methods", [*KNOWN, *self._variants]), ("measures", list(MEASURED))):
             self._check_names(one, known)
         seeds = self.seeds
         whole = isinstance(seeds, tuple) and all(_whole(seed, 0, 100_000) for seed in seeds)
         if not whole or not 1 <= len(seeds) <= MOST_SEEDS or len(set(seeds)) < len(seeds):
-            raise Wrong("seeds", f"seeds is {seeds!r}; 1 to {MOST_SEEDS} different whole numbers from 0 are right.")
+            raise Wrong("seeds", f"seeds is {seeds!r}; expected 1 to {MOST_SEEDS} different whole numbers from 0.")
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit <= 86_400:
-            raise Wrong("time_limit", f"time_limit is {limit!r}; up to 86400 seconds are right.")
+            raise Wrong("time_limit", f"time_limit is {limit!r}; expected up to 86400 seconds.")
         fine = isinstance(self.marks, tuple) and all(isinstance(mark, int | float) for mark in self.marks)
         if not fine or not all(0 < mark <= limit for mark in self.marks):
             raise Wrong("marks", f"marks is {self.marks!r}; expected seconds within the time limit of {limit:g}.")
         for at, panel in enumerate(self.panels):
             self._check_options(at, panel)
         if (size := self.size()) > MOST_UNITS:
-            raise Wrong("panel", f"The experiment has {size:,} units; at most {MOST_UNITS:,} are right.")
+            raise Wrong("panel", f"The experiment has {size:,} units; expected at most {MOST_UNITS:,}.")
 
     def _check_names(self, one: str, known: list[str]) -> None:
         given = getattr(self, one)
         if not isinstance(given, tuple) or not given or len(set(map(str, given))) < len(given):
-            raise Wrong(one, f"{one} is {given!r}; a list of different names is right.")
+            raise Wrong(one, f"{one} is {given!r}; expected a list of different names.")
         for name in given:
             if name not in known:
-                raise Wrong(one, f"{one} has {name!r}; some of {', '.join(known)} are right.")
+                raise Wrong(one, f"{one} has {name!r}; expected some of {', '.join(known)}.")
 
     def _check_options(self, at: int, panel: Panel) -> None:
         """Every method must know the options that a panel gives it."""
@@ -404,11 +404,11 @@ def _panel(at: int, given: Any) -> Panel:
 def _named(record: Any, given: Any) -> dict[str, Any]:
     """The entries of a record, lists as tuples; a name that it does not have, or that it lacks, is an error."""
     if not isinstance(given, Mapping):
-        raise Wrong("", f"{given!r} stands where names with their values are right.")
+        raise Wrong("", f"{given!r} stands where names with their values are expected.")
     known = {one.name: one for one in fields(record)}
     for name in given:
         if name not in known:
-            raise Wrong(str(name), f"There is no entry {name!r} here; {', '.join(known)} are right.")
+            raise Wrong(str(name), f"There is no entry {name!r} here; expected {', '.join(known)}.")
     for name, one in known.items():
         if name not in given and one.default is MISSING and one.default_factory is MISSING:
             raise Wrong("", f"{name} is missing here; it has no default.")
@@ -428,7 +428,7 @@ def _values(record: Any) -> dict[str, Any]:
 
 def _check_text(key: str, value: Any, most: int) -> None:
     if not isinstance(value, str) or len(value) > most:
-        raise Wrong(key, f"{key} is {value!r}; a text of at most {most} letters is right.")
+        raise Wrong(key, f"{key} is {value!r}; expected a text of at most {most} letters.")
 
 
 def _whole(value: Any, low: int, high: int) -> bool:

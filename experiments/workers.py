@@ -228,9 +228,7 @@ def run_dask(groups: Sequence[Group], address: str, tally: Tally) -> Iterator[li
     try:
         distributed = import_module("distributed")
     except ImportError as error:
-        raise ValueError(
-            "A scheduler was given, but Dask is not installed here; pip install distributed is right."
-        ) from error
+        raise ValueError("A scheduler was given, but Dask is not installed here: pip install distributed.") from error
     try:
         client = distributed.Client(address, timeout="20s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -214,7 +214,7 @@ def test_commands_fail_with_a_sentence(tmp_path, capsys, monkeypatch):
         (["run", "table9"], "There is no experiment 'table9'"),
         (["run", "nothing.toml"], "cannot be read"),
         (["run", "synthetic", "--methods", "magic"], "methods has 'magic'"),
-        (["run", "synthetic", "--sample", "0"], "at least 1 is right"),
+        (["run", "synthetic", "--sample", "0"], "expected at least 1"),
         (["report", "nothing"], "There are no results 'nothing'"),
     ):
         assert main(arguments) == 2

@@ -69,7 +69,7 @@ class Model:
 
     def __post_init__(self) -> None:
         if self.sense not in ("cost", "similarity"):
-            raise ValueError(f"the sense of {self.label} is {self.sense!r}; cost or similarity is right")
+            raise ValueError(f"the sense of {self.label} is {self.sense!r}; expected cost or similarity")
         names = [parameter.name for parameter in self.parameters]
         if len(set(names)) < len(names):
             raise ValueError(f"two parameters of {self.label} share a name: {', '.join(names)}")
