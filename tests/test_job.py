@@ -2,18 +2,20 @@
 
 import time
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from numpy.testing import assert_array_equal
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
 
 import adgm.run
 from adgm import ADGM, State, solve
 from problems import mixed, planted
 from ui.charts.run import lanes_chart
-from ui.jobs.history import LaneCurve, Lanes, Thinned
+from ui.jobs.history import LEVELS, LaneCurve, Lanes, Thinned, frame_of
 from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool
 
 NO_PROBLEM = None
@@ -274,9 +276,9 @@ def test_thinned_curves_keep_the_beginning_the_end_and_an_even_spacing(lengths, 
 def test_stored_frames_stay_within_their_number_and_size(count, limit, heavy):
     frames = Frames(limit, most_bytes=limit * 60)
     for k in range(count):
-        values = np.full(heavy * 3, k, np.float32)
+        levels = np.full(heavy * 3, k, np.int16)
         support = np.arange(heavy * 3, dtype=np.int32)
-        frames.add(Frame(k, heavy * 3, support, values, 1.0, 1.0, 0.0, support[:1], 0.0))
+        frames.add(Frame(k, heavy * 3, support, levels, 1.0, 1.0, 1.0, 0.0, support[:1], 0.0))
     kept = frames.all()
     assert len(kept) <= limit and sum(frame.nbytes for frame in kept[:-1]) <= max(limit * 60, 3 * kept[0].nbytes)
     assert kept[0].iteration == 0 and kept[-1].iteration == count - 1
@@ -287,9 +289,19 @@ def test_a_frame_gives_back_the_whole_relaxed_assignment(run):
     job = run(max_iter=30)
     job.wait(60)
     for frame in job.frames():
-        assert_array_equal(frame.x, [frame.iteration, 0, 1])
+        assert_allclose(frame.x, [frame.iteration, 0, 1], atol=frame.x.max() / LEVELS)
         assert_array_equal(frame.assignment, frame.x > 0)
     assert [frame.iteration for frame in job.frames()] == list(range(31))
+
+
+@settings(deadline=None, derandomize=True)
+@given(arrays(float, some.integers(1, 50), elements=some.just(0.0) | some.floats(-1e6, 1e6)))
+def test_a_stored_iteration_is_told_finely_and_small(x):
+    frame = frame_of(SimpleNamespace(x=x, iteration=3, energy=0.5), x > 0, 0.25)
+    assert_allclose(frame.x, x, rtol=0, atol=np.abs(x).max() / LEVELS)
+    assert_array_equal(frame.assignment, x > 0)
+    assert frame.nbytes <= 2 * len(x) + frame.matched.nbytes
+    assert np.isnan([frame.rho, frame.residual]).all() and (frame.energy, frame.rounded_energy) == (0.5, 0.25)
 
 
 # ------------------------------------------------------------------ the real solver

@@ -14,16 +14,19 @@ MOST_FRAME_BYTES = 48_000_000
 LANE_POINTS = 100
 CURVE_POINTS = 400
 HISTORY_POINTS = 20_000
+LEVELS = np.iinfo(np.int16).max
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One stored iteration, to be looked at. Assignments are mostly zeros: only where they are not is kept."""
+    """One stored iteration, to be looked at. A server keeps many: its values are told in steps of a 32,767th of the
+    largest, and where most of them are zero the others alone."""
 
     iteration: int
     n: int
-    support: NDArray[np.int32]
-    values: NDArray[np.float32]
+    support: NDArray[np.int32] | None  # the variables that have a value; None: all of them
+    levels: NDArray[np.int16]
+    largest: float
     rho: float  # NaN where the method has none, like the residual
     residual: float
     energy: float
@@ -33,8 +36,11 @@ class Frame:
     @property
     def x(self) -> Floats:
         """The relaxed assignment, over the problem's variables."""
+        values = self.levels / LEVELS * self.largest
+        if self.support is None:
+            return values
         x = np.zeros(self.n)
-        x[self.support] = self.values
+        x[self.support] = values
         return x
 
     @property
@@ -46,15 +52,27 @@ class Frame:
 
     @property
     def nbytes(self) -> int:
-        return self.support.nbytes + self.values.nbytes + self.matched.nbytes
+        return self.levels.nbytes + self.matched.nbytes + (0 if self.support is None else self.support.nbytes)
 
 
 def frame_of(state: Any, assignment: NDArray[np.bool_], rounded_energy: float) -> Frame:
     """A state with what it rounds to."""
-    support, matched = (np.flatnonzero(x).astype(np.int32) for x in (state.x, assignment))
-    rho, residual = (float(getattr(state, name, math.nan)) for name in ("rho", "residual"))
-    relaxed = (state.iteration, len(state.x), support, state.x[support].astype(np.float32), rho, residual, state.energy)
-    return Frame(*relaxed, matched, rounded_energy)
+    n, largest = len(state.x), float(np.abs(state.x).max(initial=0.0)) or 1.0
+    levels = np.rint(state.x / largest * LEVELS).astype(np.int16)
+    support = np.flatnonzero(levels).astype(np.int32)
+    sparse = 3 * len(support) < n  # a variable's number takes twice the bytes of its value
+    return Frame(
+        iteration=state.iteration,
+        n=n,
+        support=support if sparse else None,
+        levels=levels[support] if sparse else levels,
+        largest=largest,
+        rho=float(getattr(state, "rho", math.nan)),
+        residual=float(getattr(state, "residual", math.nan)),
+        energy=state.energy,
+        matched=np.flatnonzero(assignment).astype(np.int32),
+        rounded_energy=rounded_energy,
+    )
 
 
 @dataclass(frozen=True)
