@@ -60,3 +60,16 @@ def test_a_disk_that_fills_up_later_costs_no_run(monkeypatch, tmp_path, caplog):
         return number + 1
 
     assert one_more(1) == 2 and "cannot be kept (No space left" in caplog.text
+
+
+def test_a_tree_that_was_moved_has_the_same_fingerprint_and_a_changed_one_another(monkeypatch, tmp_path):
+    folder = tmp_path / "adgm" / "_kernels"
+    folder.mkdir(parents=True)
+    source = folder / "cache.py"
+    source.write_text("one = 1\n", encoding="utf-8")
+    monkeypatch.setattr(cache, "__file__", str(source))
+    before = cache.fingerprint()
+    os.utime(source, (1, 1))  # as in an image that was saved and loaded
+    assert cache.fingerprint() == before
+    source.write_text("one = 2\n", encoding="utf-8")
+    assert cache.fingerprint() != before
