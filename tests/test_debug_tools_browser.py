@@ -44,8 +44,9 @@ def test_a_fit_improves_unseen_pairs_is_used_on_match_and_reported(browser, tmp_
         visit.settled()
         visit.main.get_by_role("radio", name="Runs").click()
         visit.settled()
+        visit.press("Report on 2 runs (HTML)")
         with visit.page.expect_download() as saved:
-            visit.press("Report (HTML)")
+            visit.press("Save the report")
         saved.value.save_as(tmp_path / "report.html")
         report = browser.new_page()
         report.goto((tmp_path / "report.html").as_uri())

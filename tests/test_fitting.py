@@ -178,7 +178,9 @@ def test_a_run_book_holds_every_run_with_its_picture_and_curves(tmp_path):
     assert len(lines) == 3 and "model.sigma2" in lines[0] and lines[0].endswith("seconds,link")
     page = book.html("Two runs")
     assert page.count("<img") == 4 and page.count("<section") == 2 and "python -m features match" in page
-    assert book.html("One", book.entries[1:]).count("<section") == 1
+    told = []
+    assert book.html("One", book.entries[1:], lambda *done: told.append(done)).count("<section") == 1
+    assert told == [(0, 1)]
 
 
 def test_a_run_book_escapes_whatever_a_pair_is_called():
@@ -212,6 +214,17 @@ def test_a_run_book_keeps_the_images_of_the_latest_runs_and_the_lines_of_all(mon
     assert [entry.pair.left.image is not None for entry in book] == [False, False, True, True, True]
     assert all((entry.pair.left.points.xy == found.pair.left.points.xy).all() for entry in book)
     assert next(iter(book)).picture.startswith(b"\x89PNG")
+
+
+def test_a_report_leaves_out_pictures_before_it_becomes_too_large(monkeypatch):
+    monkeypatch.setattr(run_book, "LIMITS", replace(LAPTOP, book_bytes=10_000))
+    book, found = RunBook(), match(Recipe("random", SMALL, "B"))
+    for _ in range(3):
+        book.add(found)
+    page = book.html()
+    assert (
+        page.count("<section") == 3 and page.count("<img") == page.count("left out") == 2
+    )  # of the first, of the others
 
 
 def test_the_examples_of_the_modules_run(tmp_path, monkeypatch):

@@ -354,3 +354,22 @@ def test_a_pair_of_a_data_set_is_loaded_in_a_place_of_the_pool(monkeypatch, note
     data.load.clear()
     assert data.load("watched", (("inliers", 5), ("outliers", 0))).shape == (5, 5)
     assert noted.names == ["errand"]
+
+
+def taking() -> None:
+    import threading
+
+    from ui.downloads import download
+
+    download("Small", "small.csv", "a,b")
+    download("Made", "made.csv", lambda: threading.current_thread().name)
+
+
+def test_files_to_take_away_are_made_in_a_place_of_the_pool(monkeypatch):
+    offered = {}
+    monkeypatch.setattr(
+        "streamlit.download_button", lambda label, content, *given, **look: offered.update({label: content})
+    )
+    AppTest.from_function(taking, default_timeout=60).run()
+    assert offered["Small"] == "a,b"
+    assert offered["Made"]() == "errand"

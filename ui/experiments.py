@@ -13,6 +13,7 @@ from experiments.spec import Experiment
 from experiments.store import SHIPPED, Content, Record
 from features.limits import LIMITS
 from ui import data, doors, url_state
+from ui.downloads import download
 from ui.jobs.experiment import Laboratory, store_path
 from ui.pages import page
 from ui.results import Results, explore
@@ -118,9 +119,7 @@ def choose() -> Experiment | None:
     if name != OWN:
         return EXPERIMENTS[name]
     file = st.file_uploader("A TOML file", ["toml"], key="experiment file", max_upload_size=1)
-    st.download_button(
-        "An example to start from", toml_spec.EXAMPLE, "experiment.toml", "application/toml", on_click="ignore"
-    )
+    download("An example to start from", "experiment.toml", toml_spec.EXAMPLE)
     if file is None:
         st.code(toml_spec.EXAMPLE, language="toml")
         return None

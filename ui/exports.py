@@ -1,7 +1,7 @@
 """Taking it away: pictures, tables, the whole run, and ways to make the same run again."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from urllib.parse import urlencode, urlsplit
 
@@ -14,29 +14,11 @@ from features.metrics import number
 from features.problem_files import from_pair, write_problem
 from features.recipe import PAIR_FILE
 from ui import url_state
+from ui.downloads import download
 from ui.page_run import Run
 from ui.sidebar import Chosen
 
 FORMATS = ("png", "svg", "pdf")
-MIME = {
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "pdf": "application/pdf",
-    "csv": "text/csv",
-    "md": "text/markdown",
-    "tex": "text/x-tex",
-    "json": "application/json",
-    "npz": "application/octet-stream",
-    "zip": "application/zip",
-    "dd": "text/plain",
-    "py": "text/x-python",
-}
-
-
-def download(label: str, name: str, make: Callable[[], bytes] | bytes) -> None:
-    """A button that makes its file when it is clicked (or has it already); nothing else on the page moves."""
-    kind = name.rsplit(".", 1)[-1]
-    st.download_button(label, make, name, MIME[kind], key=f"download {name}", on_click="ignore")
 
 
 def stem(run: Run) -> str:

@@ -18,6 +18,7 @@ from features.datasets import DATASETS
 from features.plots.figures import save
 from features.recipe import Recipe
 from ui.charts.experiment import curves, picked
+from ui.downloads import download
 from ui.pictures import inline
 from ui.state import ALL_PAIRS, DEBUG_ROW, MEANS, METHOD_BEHIND, ROW, START, Slot
 
@@ -158,7 +159,7 @@ def take_away(results: Results) -> None:
                 ("Tables (LaTeX)", "tables.tex", lambda: "\n".join(one.latex() for one in tables)),
                 ("Means (CSV)", "means.csv", lambda: report.long_csv(experiment, results.rows)),
             ):
-                st.download_button(label, make, f"{experiment.name}-{name}", key=f"take {name}", on_click="ignore")
+                download(label, f"{experiment.name}-{name}", make)
         if st.toggle("Read the report here", key="read report"):
             with st.spinner("Drawing the report …"):
                 page = results.page

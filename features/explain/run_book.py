@@ -9,7 +9,7 @@ A report is one file that needs nothing else.
 """
 
 import html
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -89,13 +89,20 @@ class Entry:
 
     @cached_property
     def picture(self) -> bytes:
-        """The matching over its images, as PNG."""
+        """The matching over its images, as PNG; kept for a page that shows it again and again."""
+        return self.draw()
+
+    def draw(self) -> bytes:
+        """The picture, made anew."""
         caption = f"{self.trial.recipe.title} {self.trial.metrics.caption}"
         return plots.figures.save(plots.figures.matches(self.pair, self.trial.pairs, caption=caption), "png", dpi=DPI)
 
     @cached_property
     def curves(self) -> bytes | None:
-        """Residual, penalty and energy, as PNG; None where nothing was traced."""
+        """Residual, penalty and energy, as PNG; None where nothing was traced. Kept like the picture."""
+        return self.draw_curves()
+
+    def draw_curves(self) -> bytes | None:
         if not any(len(values) for name, values in self.history.items() if name != "seconds"):
             return None
         metrics = self.trial.metrics
@@ -150,18 +157,30 @@ class RunBook:
         names = dict.fromkeys(name for row in rows for name in row if name not in last)
         return csv_text(rows, [*names, *last])
 
-    def html(self, title: str = "Run book", entries: Iterable[Entry] | None = None) -> str:
-        """One file that needs nothing else: the table, then every run with its picture and its curves."""
+    def html(
+        self,
+        title: str = "Run book",
+        entries: Iterable[Entry] | None = None,
+        watch: Callable[[int, int], None] = lambda done, of: None,
+    ) -> str:
+        """One file that needs nothing else: the table, then every run with its picture and its curves.
+
+        `watch` is told how many runs are done, of how many.
+        """
         chosen = list(self.entries if entries is None else entries)
         text = html.escape
         parts = [f"<h1>{text(title)}</h1>", summary(chosen).html()]
-        for entry in chosen:
+        for done, entry in enumerate(chosen):
+            watch(done, len(chosen))
             metrics = entry.trial.metrics
             parts.append(f"<section id='run-{entry.number}'><h2>Run {entry.number}: {text(entry.trial.name)}</h2>")
             parts.append(f"<p>{text(entry.trial.recipe.title)} {text(metrics.explanation)}</p>")
-            parts.append(html_picture(entry.picture, f"The matching of run {entry.number}"))
-            if entry.curves is not None:
-                parts.append(html_picture(entry.curves, f"The curves of run {entry.number}"))
+            if sum(map(len, parts)) <= LIMITS.book_bytes:
+                parts.append(html_picture(entry.draw(), f"The matching of run {entry.number}"))
+                curves = entry.draw_curves()
+                parts += [html_picture(curves, f"The curves of run {entry.number}")] if curves else []
+            else:
+                parts.append("<p>Its pictures are left out: the report would be too large.</p>")
             command = text(entry.trial.recipe.as_command())
             parts.append(f"<p>To repeat it: <code>{command}</code>, or in the app <code>{text(entry.link)}</code></p>")
             parts.append("</section>")

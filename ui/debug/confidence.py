@@ -17,6 +17,7 @@ from features.recipe import OWN
 from features.tables import csv_text
 from ui.charts.debug import calibration_chart
 from ui.debug import picture, table, working
+from ui.downloads import download
 from ui.jobs.task import Progress, Report
 
 EFFORTS = {"search only": 0.0, "prove": 1e7, "prove hard": 1e9}
@@ -173,13 +174,11 @@ def summary(margins: tuple[Margin, ...], stable: Stability | None) -> str:
 def downloads(margins: tuple[Margin, ...], stable: Stability | None) -> None:
     shares = None if stable is None else stable.shares
     if margins:
-        st.download_button(
+        download(
             "Margins (CSV)",
-            lambda: csv_text(margin_records(margins, shares)),
             "margins.csv",
-            "text/csv",
+            lambda: csv_text(margin_records(margins, shares)),
             icon=":material/download:",
-            on_click="ignore",
         )
 
 

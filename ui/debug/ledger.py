@@ -14,6 +14,7 @@ from features.metrics import number
 from features.tables import csv_text
 from ui.debug import picture, table, working
 from ui.doors import open_case
+from ui.downloads import download
 from ui.jobs.task import Report
 
 MOST_LINES = 400
@@ -40,14 +41,7 @@ def show(case: Case, focus: Match | None) -> None:
     with st.container(key="debug-board"):
         st.fragment(board)(case, book, here, there)
     retries(case)
-    st.download_button(
-        "Ledger (CSV)",
-        lambda: csv_text(ledger_records(book)),
-        "ledger.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    download("Ledger (CSV)", "ledger.csv", lambda: csv_text(ledger_records(book)), icon=":material/download:")
 
 
 def sentence(case: Case, book: Ledger, focus: Match | None, here: list[Match]) -> str:

@@ -6,10 +6,12 @@ import streamlit as st
 
 from adgm.terms import Match
 from features.explain import Case
-from features.explain.run_book import Entry
+from features.explain.run_book import Entry, RunBook
 from ui import run_book
 from ui.charts.tools import parallel_chart
-from ui.debug import exits
+from ui.debug import exits, working
+from ui.downloads import download
+from ui.jobs.task import Report
 from ui.pictures import inline
 
 SHOWN = (
@@ -27,6 +29,7 @@ SHOWN = (
 )
 NUMBERS = ("score", "accuracy", "iterations", "seconds")
 MOST_AXES = 9
+REPORT = "Run book"
 
 
 def show(case: Case | None, focus: Match | None) -> None:
@@ -58,18 +61,8 @@ def show(case: Case | None, focus: Match | None) -> None:
         },
     )
     with st.container(horizontal=True, key="book-take"):
-        st.download_button(
-            "Runs (CSV)", lambda: book.csv(entries), "runs.csv", "text/csv", key="book csv", on_click="ignore"
-        )
-        st.download_button(
-            "Report (HTML)",
-            lambda: book.html("Run book", entries),
-            "run-book.html",
-            "text/html",
-            key="book html",
-            on_click="ignore",
-            help="One file with every picture and every curve",
-        )
+        download("Runs (CSV)", "runs.csv", lambda: book.csv(entries))
+        offer_report(case, book, entries)
     at = chosen["selection"]["rows"]
     if at and at[0] < len(entries):
         open_entry(entries[at[0]])
@@ -82,6 +75,22 @@ def show(case: Case | None, focus: Match | None) -> None:
             key=f"book parallel {len(entries)}",
             alt="Every run through its parameters and numbers",
         )
+
+
+def offer_report(case: Case | None, book: RunBook, entries: list[Entry]) -> None:
+    """Made in the background, since every run is drawn; then it can be taken. One is kept, not one for every filter."""
+    numbers = [entry.number for entry in entries]
+
+    def work(report: Report) -> tuple[list[int], str]:
+        page = book.html(REPORT, entries, lambda done, of: report(done / of, f"{done} of {of} runs are drawn"))
+        return numbers, page
+
+    made = working.answer(case, REPORT)
+    if made is not None and made.value is not None and made.value[0] == numbers:
+        download("Save the report", "run-book.html", made.value[1], icon=":material/download:")
+    else:
+        about = "One file with every picture and every curve of these runs"
+        working.button(case, REPORT, f"Report on {len(entries)} runs (HTML)", work, help=about)
 
 
 def matches(entry: Entry, words: str, verdicts: list[str]) -> bool:

@@ -10,6 +10,7 @@ from features.metrics import number
 from features.tables import csv_text
 from ui.charts.debug import energy_along
 from ui.debug import picture, table, working
+from ui.downloads import download
 from ui.jobs.task import Report
 
 CHART = 220
@@ -32,14 +33,7 @@ def show(case: Case, focus: Match | None) -> None:
     st.markdown(sentence(found))
     with st.container(key="debug-board"):
         st.fragment(board)(case, found)
-    st.download_button(
-        "Way back (CSV)",
-        lambda: csv_text(way_records(found)),
-        "way_back.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    download("Way back (CSV)", "way_back.csv", lambda: csv_text(way_records(found)), icon=":material/download:")
 
 
 def known(case: Case, way: str) -> Path | None:

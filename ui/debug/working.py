@@ -63,7 +63,13 @@ def stop() -> None:
 
 
 def button(
-    case: Case, question: Hashable, label: str, work: Work, *, icon: str = ":material/play_arrow:", help: str = ""
+    case: Case | None,
+    question: Hashable,
+    label: str,
+    work: Work,
+    *,
+    icon: str = ":material/play_arrow:",
+    help: str = "",
 ) -> None:
     """Have it computed in the background; grey while something else is under way."""
     st.button(

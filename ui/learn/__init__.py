@@ -6,6 +6,7 @@ from html import escape
 import streamlit as st
 
 from ui import present, warmup
+from ui.downloads import download
 from ui.learn import chapter as frame
 from ui.learn import formula, worksheet
 from ui.learn.chapter import Chapter, Desk
@@ -105,14 +106,12 @@ def glossary(now: Chapter) -> None:
 def for_the_class(now: Chapter) -> None:
     """Worksheets, presenter mode and links."""
     for name, answers in (("Worksheet", False), ("Worksheet with answers", True)):
-        st.download_button(
+        download(
             name,
-            partial(worksheet.page, list(CHAPTERS.values()), answers=answers),
             f"adgm-{name.lower().replace(' ', '-')}.html",
-            "text/html",
+            partial(worksheet.page, list(CHAPTERS.values()), answers=answers),
             icon=":material/print:",
             width="stretch",
-            on_click="ignore",
         )
     st.button(
         "Presenter mode",
