@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import streamlit as st
-from matplotlib.figure import Figure
 
 from experiments import report, summary
 from experiments.paper import EXPERIMENTS
@@ -17,8 +16,10 @@ from experiments.summary import MEASURES, Place
 from features.datasets import DATASETS
 from features.plots.figures import save
 from features.recipe import Recipe
+from ui import visitors
 from ui.charts.experiment import curves, picked
 from ui.downloads import download
+from ui.jobs.pool import POOL
 from ui.pictures import inline
 from ui.state import ALL_PAIRS, DEBUG_ROW, MEANS, METHOD_BEHIND, ROW, START, Slot
 
@@ -34,9 +35,10 @@ class Results:
     rows: list[Record]
 
     @cached_property
-    def told(self) -> tuple[str, Figure | None]:
-        """A study's own summary."""
-        return SUMMARIES[self.experiment.name](self.content)
+    def told(self) -> tuple[str, bytes]:
+        """A study's own summary, and its diagram as PNG where there is one; once, since it takes a moment to draw."""
+        words, figure = SUMMARIES[self.experiment.name](self.content)
+        return words, b"" if figure is None else save(figure, "png")
 
     @cached_property
     def page(self) -> str:
@@ -50,9 +52,9 @@ def explore(results: Results, only: Sequence[str] = ()) -> None:
     for line in summary.verdicts(rows, experiment):
         st.markdown(f"- {line}")
     if experiment.name in SUMMARIES and EXPERIMENTS[experiment.name].panels == experiment.panels:
-        words, figure = results.told
-        if figure is not None:
-            st.image(inline(save(figure, "png")), width=760, alt=f"Diagram of {experiment.title}")
+        words, diagram = results.told
+        if diagram:
+            st.image(inline(diagram), width=760, alt=f"Diagram of {experiment.title}")
         st.markdown(words)
     there = {row["panel"] for row in rows}
     panels = {panel.title: panel for panel in experiment.panels if panel.title in there}
@@ -161,6 +163,10 @@ def take_away(results: Results) -> None:
             ):
                 download(label, f"{experiment.name}-{name}", make)
         if st.toggle("Read the report here", key="read report"):
-            with st.spinner("Drawing the report …"):
-                page = results.page
-            st.iframe(page, height=800)
+            try:
+                with st.spinner("Drawing the report …"):
+                    page = POOL.perform(lambda: results.page, visitors.current())
+            except ValueError as refused:  # the server is busy
+                st.warning(str(refused))
+            else:
+                st.iframe(page, height=800)
