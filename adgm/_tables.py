@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from adgm import _kernels as kernels
 from adgm import potentials
 from adgm._kernels import Columns, Fibers, FloatArray, IndexArray, LongArray, Tables
-from adgm.deadline import check_time
+from adgm.deadline import check_time, waited_for
 from adgm.layout import Layout
 from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
 
@@ -340,7 +340,7 @@ class Runtime:
 
     def guard(self) -> AbstractContextManager[object]:
         """Held while columns may be written; with all of them stored, threads need not wait for each other."""
-        return nullcontext() if all(c.complete for c in self.columns) else self.lock
+        return nullcontext() if all(c.complete for c in self.columns) else waited_for(self.lock, held=True)
 
     def tick(self) -> int:
         """A new time stamp for the columns touched from now on."""

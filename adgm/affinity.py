@@ -7,7 +7,6 @@ their scores differ by exactly what their energies differ. Unary affinities stan
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import factorial
@@ -22,6 +21,7 @@ from adgm._kernels import Fibers, FloatArray, Groups, LongArray
 from adgm._tables import Runtime, add_product, grow_fibers, listed
 from adgm.deadline import check_time
 from adgm.layout import Layout
+from adgm.once import alone
 from adgm.potentials import CHUNK, Entries
 from adgm.problem import Problem
 
@@ -282,12 +282,11 @@ def _inverse(sums: FloatArray) -> FloatArray:
 
 
 _KNOWN: WeakKeyDictionary[Problem, Affinity] = WeakKeyDictionary()
-_LOCK = threading.Lock()
 
 
 def affinity(problem: Problem) -> Affinity:
     """The affinities of a problem, built once for all threads when first asked for."""
-    with _LOCK:
+    with alone(problem, "affinity"):
         if problem not in _KNOWN:
             _KNOWN[problem] = _build(problem)
         return _KNOWN[problem]

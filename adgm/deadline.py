@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T")
+LOOK = 0.2  # seconds between two looks at the clock while waiting
 
 
 class TimeUp(Exception):
@@ -38,6 +39,27 @@ def check_time() -> None:
     over = _over.get()
     if over is not None and over():
         raise TimeUp
+
+
+_held: ContextVar[int] = ContextVar("held", default=0)
+
+
+@contextmanager
+def waited_for(lock: Any, *, held: bool = False) -> Iterator[None]:
+    """With this lock, waited for no longer than the deadline says; `held`: whoever has it must not rest meanwhile."""
+    while not lock.acquire(timeout=LOOK):
+        check_time()
+    token = _held.set(_held.get() + held)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+        lock.release()
+
+
+def may_rest() -> bool:
+    """Whether this thread may let others go first, in a `check_time`: nobody waits for a lock that it has."""
+    return _held.get() == 0
 
 
 def carried(work: Callable[..., T]) -> Callable[..., T]:

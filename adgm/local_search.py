@@ -15,6 +15,7 @@ from adgm._kernels.types import BOX
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.branch_and_bound import PairCosts
 from adgm.deadline import TimeUp, check_time
+from adgm.once import alone
 from adgm.potentials import Entries
 from adgm.problem import ANY, Problem
 from adgm.projections import KIND
@@ -379,12 +380,11 @@ def merged(index: LongArray, cost: FloatArray) -> tuple[LongArray, FloatArray]:
 
 
 _KNOWN: WeakKeyDictionary[Problem, Surroundings] = WeakKeyDictionary()
-_LOCK = threading.Lock()
 
 
 def _surroundings(problem: Problem) -> Surroundings:
     """Built once per problem, for all threads."""
-    with _LOCK:
+    with alone(problem, "surroundings"):
         if problem not in _KNOWN:
             _KNOWN[problem] = Surroundings(problem)
         return _KNOWN[problem]
@@ -395,7 +395,7 @@ _LISTED: WeakKeyDictionary[Problem, PairCosts] = WeakKeyDictionary()
 
 def listed_costs(problem: Problem) -> PairCosts:
     """The costs of a pairwise problem that lists them, built once for all threads."""
-    with _LOCK:
+    with alone(problem, "listed costs"):
         if problem not in _LISTED:
             _LISTED[problem] = PairCosts(problem)
         return _LISTED[problem]

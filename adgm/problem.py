@@ -6,7 +6,6 @@ is the one sign rule, and a similarity model stores the negated similarity.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import factorial
 from typing import Literal, get_args
 
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from adgm._kernels import FloatArray
 from adgm._tables import Runtime
 from adgm.layout import Layout
+from adgm.once import once
 from adgm.potentials import Dense, Entries, Formula, Potential, Sparse, finite
 
 __all__ = ["ANY", "AT_MOST_ONE", "CONSTRAINTS", "EXACTLY_ONE", "Constraint", "Dense", "Formula", "Problem", "Sparse"]
@@ -108,12 +108,12 @@ class Problem:
                     f"of graph {axis + 1} without a partner of its own"
                 )
 
-    @cached_property
+    @once
     def order(self) -> int:
         """D: the highest order of a potential."""
         return max(p.order(self.shape) for p in self.potentials)
 
-    @cached_property
+    @once
     def layout(self) -> Layout:
         """Which variables exist, and how they form rows and columns."""
         return Layout.of(self.shape, self.candidates)
@@ -123,12 +123,12 @@ class Problem:
         """Number of variables: n1 · n2, or the number of candidates."""
         return self.layout.n
 
-    @cached_property
+    @once
     def runtime(self) -> Runtime:
         """The potentials as the kernels take them; built when first needed."""
         return Runtime(self.layout, self.potentials, self.memory)
 
-    @cached_property
+    @once
     def tensors(self) -> list[Entries]:
         """Every potential entry by entry, over existing variables, all orderings written out: for small problems."""
         return [p.entries(self.layout).ordered() for p in self.potentials]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import Problem, Result
+from adgm.once import once
 from adgm.terms import Term, paid_terms, shares
 from features.confidence import confidences
 from features.metrics import Kind, Metrics, RoundedCurve, kinds, matched_pairs, measure
@@ -45,36 +45,36 @@ class Matching:
     def sense(self) -> Sense:
         return MODELS[self.recipe.model].sense
 
-    @cached_property
+    @once
     def pairs(self) -> NDArray[np.int64]:
         """The matched pairs (left point, right point), k × 2, numbered from 0."""
         return matched_pairs(self.problem, self.result.assignment)
 
-    @cached_property
+    @once
     def metrics(self) -> Metrics:
         return measure(self.pair, self.problem, self.result.assignment, self.sense)
 
-    @cached_property
+    @once
     def kinds(self) -> list[Kind] | None:
         """What each match is, "correct", "wrong" or "stray"; None where the truth is unknown."""
         return kinds(self.pair, self.pairs) if self.pair.judged else None
 
-    @cached_property
+    @once
     def relaxed(self) -> NDArray[np.float64]:
         """The relaxed value of each match when the run ended."""
         return np.asarray(self.result.x[self.pairs[:, 0], self.pairs[:, 1]])
 
-    @cached_property
+    @once
     def terms(self) -> list[Term]:
         """Every term of the energy that the matching pays."""
         return paid_terms(self.problem, self.result.assignment)
 
-    @cached_property
+    @once
     def shares(self) -> dict[tuple[int, int], float]:
         """Each match's part of the energy; they sum to it."""
         return shares(self.terms)
 
-    @cached_property
+    @once
     def strengths(self) -> NDArray[np.float64]:
         """How strong each match is, larger is better: minus its share of the energy.
 
@@ -82,13 +82,13 @@ class Matching:
         """
         return np.array([0.0 - self.shares.get((i, j), 0.0) for i, j in self.pairs.tolist()])
 
-    @cached_property
+    @once
     def verification(self) -> Verification | None:
         """The map that the matches obey, and those that it finds beside them; None if they are not to be checked."""
         maps = self.recipe.maps
         return verify(self.pair, self.pairs, kinds=maps) if maps else None
 
-    @cached_property
+    @once
     def confidence(self) -> NDArray[np.float64] | None:
         """How sure each match is, 0 to 1 (see `features.confidence`); None where that is not calibrated."""
         if not MODELS[self.recipe.model].photographs:

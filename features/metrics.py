@@ -242,13 +242,13 @@ def number(value: float) -> str:
 def measure(pair: Pair, problem: Problem, assignment: ArrayLike, sense: Sense) -> Metrics:
     """The metrics of an assignment over the problem's variables, such as `Result.assignment`."""
     found = matched_pairs(problem, assignment)
-    energy = problem.energy(np.asarray(assignment, dtype=float))
+    energy = problem.worth(problem.vector(assignment) > 0)  # builds no table: a page may ask
     if pair.partners is None:
         return Metrics(pair.shape, len(found), energy, sense)
     correct = kinds(pair, found).count("correct")
     possible, numbered = int(pair.has_partner.sum()), int((pair.partners >= 0).sum())
     true = true_assignment(problem, pair.partners)
-    truth_energy, added = problem.energy(true.astype(float)), max(int(true.sum()) - numbered, 0)
+    truth_energy, added = problem.worth(true), max(int(true.sum()) - numbered, 0)
     if added and correct == possible:  # the matching holds the whole truth: it is a completion too
         truth_energy = min(truth_energy, energy)
     tolerance = pair.tolerance if pair.truth is None else None

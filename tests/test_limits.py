@@ -11,7 +11,7 @@ import features.images
 import features.models.base
 import features.npz
 import features.point_files
-from features.datasets import DATASETS
+from features.datasets import DATASETS, cells
 from features.images import decode
 from features.keypoints import Keypoints
 from features.limits import LAPTOP, PUBLIC, Limits, chosen
@@ -56,6 +56,19 @@ def test_a_problem_that_is_too_large_is_refused_before_anything_is_built(monkeyp
     with pytest.raises(ValueError, match="Take fewer points"):
         model.build(pair_of(n1, n2))
     assert not built
+
+
+def test_generated_cells_that_would_fill_the_memory_are_refused_before_any_is_made(monkeypatch):
+    monkeypatch.setattr(cells, "spread", lambda *given: pytest.fail("it was begun"))
+    for sizes in (
+        {"nodes": 1000, "outliers": 1000, "left_outliers": 1000, "candidates": 60, "neighbours": 20},
+        {"nodes": 500, "candidates": 60, "neighbours": 20},
+    ):
+        with pytest.raises(ValueError, match=r"at most 8,000,000.* Take fewer cells"):
+            DATASETS["cells"].load(**sizes)
+    monkeypatch.setattr(cells, "LIMITS", PUBLIC)
+    with pytest.raises(ValueError, match=r"at most 2,000,000, and 500,000 pairs of cells"):
+        DATASETS["cells"].load(nodes=1000, candidates=2, neighbours=1)
 
 
 def test_a_public_server_gives_less_memory_to_the_tables(monkeypatch):

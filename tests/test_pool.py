@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 import ui.jobs.job
 import ui.jobs.pool
+import ui.jobs.task
 from adgm import ADGM, Dense, Problem
-from adgm.deadline import check_time
+from adgm.deadline import check_time, waited_for
 from experiments.browser import ROOT
 from features import lessons
 from features.datasets import DATASETS
@@ -26,6 +27,7 @@ from ui.jobs.job import Job
 from ui.jobs.memory import SWEEP, Broom
 from ui.jobs.pool import WATCHED, JobPool, Visitor
 from ui.jobs.shelf import Shelf, held
+from ui.jobs.task import Task
 from ui.learn import CHAPTERS, chapter
 from ui.live import side
 from ui.sidebar import pair_key
@@ -173,6 +175,101 @@ def test_an_errand_that_takes_too_long_is_given_up_and_keeps_its_place_to_the_en
     end.set()
     eventually(lambda: not one_place.members)
     assert one_place.perform(lambda: 8, Visitor(), seconds=5) == 8
+
+
+# ------------------------------------------------------------------ work of one piece that looks at its deadline
+
+
+@pytest.fixture
+def ends():
+    """Whoever works on and on asks it whether to end."""
+    end = threading.Event()
+    yield end
+    end.set()
+
+
+def on_and_on(end: threading.Event):
+    while not end.is_set():
+        check_time()
+        end.wait(0.001)
+
+
+def long_work(kind: str, pool: JobPool, end: threading.Event) -> None:
+    """Work of each kind that never reports, and takes as long as it is let."""
+    if kind == "task":
+        Task(lambda report: on_and_on(end), pool=pool).start()
+    elif kind == "errand":
+        threading.Thread(target=pool.perform, args=(lambda: on_and_on(end), Visitor(), 1000.0), daemon=True).start()
+    else:
+        Job(ADGM(), lambda: on_and_on(end) or EASY, pool=pool).start()  # it builds its problem
+
+
+@pytest.mark.parametrize("kind", ["task", "errand", "job"])
+def test_whoever_works_in_one_piece_gives_way_where_it_looks_at_its_deadline(run, one_place, ends, kind):  # noqa: F811
+    long_work(kind, one_place, ends)
+    eventually(lambda: one_place.computing)
+    assert run(pool=one_place, max_iter=50).wait(60).status == "iteration limit"
+    eventually(lambda: one_place.computing)  # and goes on
+    ends.set()
+    eventually(lambda: not one_place.members)
+
+
+def test_a_lock_that_others_may_wait_for_is_not_taken_along(run, one_place, ends):  # noqa: F811
+    held = threading.Lock()
+
+    def work(report) -> None:
+        with waited_for(held, held=True):
+            on_and_on(ends)
+
+    Task(work, pool=one_place).start()
+    eventually(held.locked)
+    job = run(pool=one_place, max_iter=5)
+    eventually(lambda: one_place.position(job) == 1)
+    member = next(iter(one_place.computing))
+    assert not one_place.turn(member, lambda: False)  # nor does another thread give its place away
+    assert member in one_place.computing
+    ends.set()
+    assert job.wait(60).status == "iteration limit"
+
+
+def test_letting_others_go_first_is_not_counted(monkeypatch, one_place):
+    clock = [0.0]
+    for module in (ui.jobs.job, ui.jobs.pool):
+        monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    other, begun = threading.Event(), threading.Event()
+
+    def build() -> Problem:
+        begun.set()
+        eventually(lambda: one_place.queue)
+        clock[0] += 1.0  # of work
+        check_time()
+        return EASY
+
+    job = Job(ADGM(), build, time_limit=50.0, pool=one_place).start()
+    assert begun.wait(60)
+
+    def short() -> None:
+        clock[0] += 100.0
+        other.set()
+
+    threading.Thread(target=one_place.perform, args=(short, Visitor(), 1000.0), daemon=True).start()
+    end = job.wait(60)
+    assert other.is_set() and end.status == "converged" and end.elapsed == 1.0
+
+
+def test_a_task_computes_no_longer_than_a_run_may(monkeypatch, one_place):
+    clock = [0.0]
+    monkeypatch.setattr(ui.jobs.pool, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ui.jobs.task, "LIMITS", replace(LAPTOP, job_seconds=5.0))
+
+    def work(report) -> None:
+        for k in range(1000):
+            clock[0] += 1.0
+            report(k / 1000, "", k)
+        raise AssertionError("nobody has ended it")
+
+    end = Task(work, pool=one_place).start().wait(60)
+    assert (end.status, end.value) == ("time limit", 5)
 
 
 # ------------------------------------------------------------------ memory and room

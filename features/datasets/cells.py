@@ -19,9 +19,11 @@ import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
 
 from adgm import Dense, Problem, Sparse
+from adgm.deadline import check_time
 from features.datasets.base import Dataset
 from features.images import Image, from_array
 from features.keypoints import Keypoints
+from features.limits import LIMITS
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
 
@@ -50,6 +52,8 @@ def load(
     seed: int,
 ) -> Pair:
     """Those that both sides have first, then those of one side alone."""
+    n1, n2 = nodes + left_outliers, nodes + outliers
+    refuse_too_many(n1, n2, min(neighbours, n1 - 1) * n1 * min(candidates, n2) ** 2)
     rng = np.random.default_rng([seed, 9])
     spacing = float(np.sqrt(SIZE[0] * SIZE[1] / (nodes + outliers)))
     body = MARGIN + spread(nodes + left_outliers + outliers, rng)
@@ -64,10 +68,21 @@ def load(
     return Pair(views[0], views[1], truth, name, given=problem)
 
 
+def refuse_too_many(n1: int, n2: int, costs: int) -> None:
+    """Before anything is generated: the largest of these problems take ten gigabytes to make."""
+    if n1 * n2 > LIMITS.node_pairs or costs > LIMITS.pair_costs:
+        raise ValueError(
+            f"These {n1:,} and {n2:,} cells have up to {costs:,} costs of two candidates together; at most "
+            f"{LIMITS.pair_costs:,}, and {LIMITS.node_pairs:,} pairs of cells, are accepted. Take fewer cells, "
+            "candidates or neighbours."
+        )
+
+
 def spread(count: int, rng: np.random.Generator) -> Floats:
     """Points in the body that keep their distance: each the farthest from those before it among a few at random."""
     points = np.empty((count, 2))
     for k in range(count):
+        check_time()
         tried = rng.uniform(0, SIZE, (DARTS, 2))
         apart = ((tried[:, None] - points[:k]) ** 2).sum(axis=2).min(axis=1, initial=np.inf)
         points[k] = tried[np.argmax(apart)]
@@ -99,11 +114,13 @@ def sparse_problem(left: Floats, right: Floats, truth: Longs, candidates: int, n
     true = np.where(truth[:, None] >= 0, right[truth] - left, np.nan)
     unary = np.zeros((n1, n2))
     np.put_along_axis(unary, nearest, (shift**2).sum(axis=2) / usual(true) - REWARD, axis=1)
+    check_time()
     apart = ((shift[i][:, :, None] - shift[j][:, None]) ** 2).sum(axis=3)
     costs = np.minimum(apart / usual(true[i] - true[j]), CAP)
     one, other = np.broadcast_arrays(nearest[i][:, :, None], nearest[j][:, None])
     index = np.stack([(i[:, None, None] * n2 + one).ravel(), (j[:, None, None] * n2 + other).ravel()], axis=1)
     together = (one != other).ravel()
+    check_time()
     quadratic = Sparse(index[together], costs.ravel()[together] / 2, symmetric=True)
     return Problem((n1, n2), [Dense(unary), quadratic], candidates=mask)
 

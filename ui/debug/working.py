@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from features.explain import Case
+from features.limits import LIMITS
 from ui import visitors
 from ui.jobs.pool import POOL
 from ui.jobs.task import Progress, Task, Work
@@ -17,7 +18,11 @@ from ui.state import ANSWERS, WORK
 
 TICK = 0.5  # seconds between two updates
 MOST_ANSWERS = 24
-ENDS = {"stopped": "Stopped: what was found so far is shown.", "abandoned": "Ended: nobody was watching."}
+ENDS = {
+    "stopped": "Stopped: what was found so far is shown.",
+    "time limit": f"Ended after {LIMITS.job_seconds:g} s of computing, the most here: what was found so far is shown.",
+    "abandoned": "Ended: nobody was watching.",
+}
 
 
 @dataclass(frozen=True, eq=False)

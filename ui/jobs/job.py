@@ -114,9 +114,11 @@ class Job:
         self._curves = RunCurves()
         self._build = problem if callable(problem) else None
         time_limit = min(LIMITS.job_seconds, math.inf if time_limit is None else time_limit)
+        self._rested: float = 0.0  # seconds that it has let others go first, in the middle of its work
+        self._resting: float | None = None  # since when it does
         # A run looks at its problem when it first advances: by then it is built.
         given: Any = None if self._build else problem
-        self._run = Run(given, method, time_limit=time_limit, history=self._curves, clock=lambda: monotonic())
+        self._run = Run(given, method, time_limit=time_limit, history=self._curves, clock=self._clock)
         self.method, self.time_limit, self.patience, self.visitor = method, time_limit, patience, visitor or Visitor()
         self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
         self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
@@ -169,7 +171,7 @@ class Job:
             position = self._pool.position(self)
             return replace(snapshot, position=position, delay=self._pool.delay(position))
         if snapshot.status in ("building", "running") and began is not None:
-            return replace(snapshot, elapsed=snapshot.elapsed + monotonic() - began)
+            return replace(snapshot, elapsed=snapshot.elapsed + self._clock() - began)
         return snapshot
 
     @property
@@ -301,11 +303,26 @@ class Job:
             self._present = now
         return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
 
+    def _clock(self) -> float:
+        """Seconds, which stand still while it has given way in the middle of its work."""
+        now, resting = monotonic(), self._resting
+        return now - self._rested - (0.0 if resting is None else now - resting)
+
+    def _turn(self) -> bool:
+        """Whether to end; the end of a slice gives way. Threads that help with the work do not."""
+        if threading.current_thread() is not self._thread:
+            return self._over()
+        began = self._resting = monotonic()
+        try:
+            return self._pool.turn(self, self._over)
+        finally:
+            self._rested, self._resting = self._rested + monotonic() - began, None
+
     def _make(self, build: Callable[[], Problem]) -> None:
         """Build the problem; its time counts."""
-        began = self._began = monotonic()
+        began = self._began = self._clock()
         try:
-            with deadline(lambda: self._over() or monotonic() - began > self.time_limit):
+            with deadline(lambda: self._turn() or self._clock() - began > self.time_limit):
                 self._run.problem = build()
                 self._build = None
         except TimeUp:
@@ -317,7 +334,7 @@ class Job:
         finally:
             with self._changed:
                 self._began = None
-                self._run.overhead += monotonic() - began
+                self._run.overhead += self._clock() - began
 
     def _idle(self) -> bool:
         # A job that was paused before it began still shows its start.
@@ -340,23 +357,23 @@ class Job:
         """
         run = self._run
         if self._last is not None:
-            rate = self._last[1] / max(monotonic() - self._last[0], 1e-9)
+            rate = self._last[1] / max(self._clock() - self._last[0], 1e-9)
             self._rate = 0.7 * (self._rate or rate) + 0.3 * rate
         with self._changed:
             stepping, before, first = self._paused, run.iteration, run.state is None
             pace = self._pace_at(before)
             most = self._steps if stepping else max(1, int(pace * INTERVAL)) if pace else self._every
             changes, self._changes = ([], self._changes) if first else (self._changes, [])
-            self._began = began = monotonic()
+            self._began = began = self._clock()
             spent_before, overhead_before = run.seconds, run.overhead
         for change in changes:
             run.change(change)
             self._curves.by_hand = True
-        with suppress(TimeUp), deadline(self._over):  # Stop acts also while tables are built
+        with suppress(TimeUp), deadline(self._turn):  # Stop acts also while tables are built
             run.advance(max(1, min(self._every, most)))
         spent, ran = run.seconds - spent_before, run.iteration - before
         self._publish(moved=ran > 0 or first)
-        total = monotonic() - began
+        total = self._clock() - began
         with self._changed:
             self._began = None
             run.overhead = overhead_before + total - spent

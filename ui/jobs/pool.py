@@ -12,13 +12,12 @@ from time import monotonic
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from adgm.deadline import TimeUp, deadline
+from adgm.deadline import LOOK, TimeUp, deadline, may_rest
 from features.limits import LIMITS
 from ui.jobs.memory import give_back
 
 T = TypeVar("T")
 USUAL_SLICE = 0.1  # seconds, before anything is known
-LOOK = 0.2  # seconds between two looks at the clock while waiting
 WATCHED = 0.04  # seconds between two updates of pages for each run: drawing one takes half of that
 
 
@@ -43,7 +42,8 @@ class JobPool:
         self.running, self.waiting, self.each = running, waiting, each
         self.freed = threading.Condition()
         self.members: dict[Any, str] = {}  # with the names of their visitors
-        self.computing: dict[Any, float] = {}  # since when
+        self.computing: dict[Any, tuple[float, int]] = {}  # since when, and which thread
+        self.spent: dict[Any, float] = {}  # seconds of computing before
         self.queue: list[Any] = []
         self.slice = USUAL_SLICE  # seconds that a member computes at a time, lately
 
@@ -81,7 +81,7 @@ class JobPool:
             while not give_up():
                 if self.queue[0] is member and len(self.computing) < self.running:
                     self.queue.remove(member)
-                    self.computing[member] = monotonic()
+                    self.computing[member] = monotonic(), threading.get_ident()
                     self.freed.notify_all()
                     return True
                 self.freed.wait(LOOK)
@@ -95,11 +95,35 @@ class JobPool:
             if self.queue:
                 self.leave(member)
 
+    def turn(self, member: Any, give_up: Callable[[], bool]) -> bool:
+        """For whoever works through a slice's end and looks at its deadline (`adgm.deadline`): whether to end.
+
+        If not, and somebody waits, the place goes to them for a while. Only the thread that has it gives it away, and
+        not while others may wait for something that it holds.
+        """
+        if give_up():
+            return True
+        with self.freed:
+            since, thread = self.computing.get(member, (monotonic(), 0))
+            late = bool(self.queue) and monotonic() - since >= USUAL_SLICE
+            if not late or thread != threading.get_ident() or not may_rest():
+                return False
+            self.leave(member)
+        return not self.enter(member, give_up)
+
+    def used(self, member: Any) -> float:
+        """Seconds that it has computed."""
+        with self.freed:
+            place = self.computing.get(member)
+            return self.spent.get(member, 0.0) + (0.0 if place is None else monotonic() - place[0])
+
     def leave(self, member: Any) -> None:
         """Hold no place, and none in the queue, for a while."""
         with self.freed:
-            if (since := self.computing.pop(member, None)) is not None:
-                self.slice = 0.8 * self.slice + 0.2 * (monotonic() - since)
+            if (place := self.computing.pop(member, None)) is not None:
+                took = monotonic() - place[0]
+                self.slice = 0.8 * self.slice + 0.2 * took
+                self.spent[member] = self.spent.get(member, 0.0) + took
             if member in self.queue:
                 self.queue.remove(member)
             self.freed.notify_all()
@@ -108,6 +132,7 @@ class JobPool:
         """It is over."""
         with self.freed:
             self.leave(member)
+            self.spent.pop(member, None)
             last = self.members.pop(member, None) is not None and not self.members
         if last:
             give_back()
@@ -132,22 +157,23 @@ class JobPool:
     def perform(self, work: Callable[[], T], visitor: Visitor, seconds: float = LIMITS.preparing_seconds) -> T:
         """What a short piece of work comes to, done in a place of the pool while the caller waits.
 
-        `seconds` hold for the work and for the waiting; work that does not look at its deadline (`adgm.deadline`) goes
-        on in its place, but nobody waits for it any more.
+        `seconds` hold for the work, and for the waiting before it; work that does not look at its deadline
+        (`adgm.deadline`) goes on in its place, but nobody waits for it any more.
         """
         errand, answer = object(), Future[T]()
-        began, entered = monotonic(), False
+        asked, entered = monotonic(), False
 
         def over() -> bool:
-            return monotonic() - began > seconds or not visitor.here()
+            late = self.used(errand) > seconds if entered else monotonic() - asked > seconds
+            return late or not visitor.here()
 
         def run() -> None:
-            nonlocal began, entered
+            nonlocal entered
             try:
                 if not self.enter(errand, over):
                     raise TimeUp
-                began, entered = monotonic(), True
-                with deadline(over):
+                entered = True
+                with deadline(lambda: self.turn(errand, over)):
                     answer.set_result(work())
             except BaseException as fault:  # whoever waits for the answer gets it
                 answer.set_exception(fault)

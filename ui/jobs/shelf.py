@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from adgm import Problem
-from adgm.deadline import check_time
+from adgm.deadline import waited_for
 from features.limits import LIMITS
-from ui.jobs.pool import LOOK, POOL
+from ui.jobs.pool import POOL
 
 TABLES = ("runtime", "tensors")  # what a problem computes when it is first needed, and could compute again
 
@@ -40,9 +40,7 @@ class Shelf:
         """The problem of this name, built by whoever asks first."""
         with self._lock:
             turn = self._building.setdefault(key, threading.Lock())
-        while not turn.acquire(timeout=LOOK):
-            check_time()
-        try:
+        with waited_for(turn):
             with self._lock:
                 found = self._kept.get(key)
             problem = build() if found is None else found
@@ -50,8 +48,6 @@ class Shelf:
                 self._kept.pop(key, None)
                 self._kept[key] = problem  # at the end: the most recently used
                 self._building.pop(key, None)
-        finally:
-            turn.release()
         self.trim()
         return problem
 

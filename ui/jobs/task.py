@@ -1,8 +1,9 @@
 """Long work of any kind in a worker thread: how far it is, what it has so far, and Stop.
 
 The work is a function of `report(share, text, value)`: it says how far it is and hands over what there is already, so
-that somebody who stops it keeps that. It ends at its next report, or while tables are built, once nobody wants it any
-more. It computes in turns with the solver runs of the server (`ui.jobs.pool`), from one report to the next.
+that somebody who stops it keeps that. It ends at its next report, or wherever its work looks at the deadline, once
+nobody wants it any more or it has computed for as long as a run may. There it also gives way to the other work of the
+server (`ui.jobs.pool`).
 """
 
 import logging
@@ -16,7 +17,7 @@ from adgm.deadline import TimeUp, check_time, deadline
 from features.limits import LIMITS
 from ui.jobs.pool import POOL, JobPool, Visitor
 
-Status = Literal["waiting", "running", "finished", "stopped", "abandoned", "failed"]
+Status = Literal["waiting", "running", "finished", "stopped", "time limit", "abandoned", "failed"]
 Report = Callable[..., None]  # (share from 0 to 1, text, the value so far if there is one)
 Work = Callable[[Report], Any]
 
@@ -72,11 +73,15 @@ class Task:
         self._thread.join(timeout)
         return self.progress()
 
+    def _late(self) -> bool:
+        return self._pool.used(self) > LIMITS.job_seconds
+
     def _over(self) -> bool:
         now = monotonic()
         if self.visitor.here():
             self._present = now
-        return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
+        away = now - self._touched > self.patience or now - self._present > LIMITS.absence
+        return self._stopping or away or self._late()
 
     def _set(self, **changes: Any) -> None:
         with self._lock:
@@ -94,7 +99,7 @@ class Task:
         try:
             if self._pool.enter(self, self._over):
                 self._set(status="running")
-                with deadline(self._over):
+                with deadline(lambda: self._pool.turn(self, self._over)):
                     value = self._work(self._report)
                 self._set(status="finished", share=1.0, value=value)
             else:
@@ -112,4 +117,5 @@ class Task:
             self._pool.dismiss(self)
 
     def _end(self) -> None:
-        self._set(status="stopped" if self._stopping else "abandoned")
+        late = "time limit" if self._late() else "abandoned"
+        self._set(status="stopped" if self._stopping else late)
