@@ -38,7 +38,7 @@ match.sidebar = original
 """
 
 
-PANELS = ("Points", "Model's settings", "Solver")
+PANELS = ("Points", "Model's settings", "Solver", "Options of the method")
 
 
 class Page:
