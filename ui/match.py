@@ -39,7 +39,8 @@ AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on
 
 def show() -> None:
     news, stage, result = (st.container(key=name) for name in ("news", "stage", "result"))
-    examples.greet()
+    with news:  # a link that cannot be followed is told where it is seen
+        examples.greet()
     link = asked_by_link()  # before the address is written anew
     chosen = sidebar()
     asked = START.pop()  # also where there is no pair: what ticks would ask for the whole page, and so on for ever
