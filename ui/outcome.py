@@ -235,8 +235,8 @@ def compare(run: Run) -> None:
         mine, theirs = sorted(found - kept.matches), sorted(kept.matches - found)
         word = WORD[run.sense]
         st.markdown(
-            f"**A:** {kept.title} {word} {number(kept.metrics.score)}  \n"
-            f"**Now:** {run.title} {word} {number(run.matching.metrics.score)}"
+            f"**A:** {kept.title}, {word} {number(kept.metrics.score)}  \n"
+            f"**Now:** {run.title}, {word} {number(run.matching.metrics.score)}"
         )
         if not mine and not theirs:
             st.caption("Both runs found the same matching.")

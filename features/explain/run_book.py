@@ -90,7 +90,7 @@ class Entry:
     @cached_property
     def picture(self) -> bytes:
         """The matching over its images, as PNG."""
-        caption = f"{self.trial.recipe.title} {self.trial.metrics.caption}"
+        caption = f"{self.trial.recipe.title}: {self.trial.metrics.caption}"
         return plots.figures.save(plots.figures.matches(self.pair, self.trial.pairs, caption=caption), "png", dpi=DPI)
 
     @cached_property
@@ -158,7 +158,7 @@ class RunBook:
         for entry in chosen:
             metrics = entry.trial.metrics
             parts.append(f"<section id='run-{entry.number}'><h2>Run {entry.number}: {text(entry.trial.name)}</h2>")
-            parts.append(f"<p>{text(entry.trial.recipe.title)} {text(metrics.explanation)}</p>")
+            parts.append(f"<p>{text(entry.trial.recipe.title)}. {text(metrics.explanation)}</p>")
             parts.append(html_picture(entry.picture, f"The matching of run {entry.number}"))
             if entry.curves is not None:
                 parts.append(html_picture(entry.curves, f"The curves of run {entry.number}"))

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from adgm import METHODS
 from adgm.terms import Match
 from features.datasets import DATASETS
 from features.explain import Case, case_of
 from features.lessons import FAILING
+from features.models import MODELS
 from features.recipe import OWN, Recipe
 from ui import data, url_state
 from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
@@ -136,12 +138,13 @@ def door(label: str, icon: str, recipe: Recipe) -> None:
 def heading(case: Case) -> Match | None:
     """What is looked at, its verdict, the tabs and the match in focus."""
     metrics = case.metrics
-    st.caption(f"{literal(case.pair.name)} · {literal(case.recipe.title)}")
+    names = MODELS[case.recipe.model].label, METHODS[case.recipe.method].label
+    st.caption(" · ".join((literal(case.pair.name), *names)))
     if metrics.verdict is not None:
         st.markdown(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explanation}")
     else:
         st.markdown(metrics.explanation)
-    with st.container(horizontal=True, vertical_alignment="bottom", key="debug-choice"):
+    with st.container(horizontal=True, vertical_alignment="center", key="debug-choice"):
         labels = [tab.label for tab in TABS]
         begin(TOOL, labels[0])
         st.segmented_control(
