@@ -121,14 +121,14 @@ def empty_state() -> None:
     recipe = url_state.current()
     with st.container(horizontal=True, key="debug-doors"):
         if recipe.dataset != OWN:
-            door("Run what is chosen now", ":material/play_arrow:", recipe)
+            door("Run what is chosen now", ":material/play_arrow:", recipe, recipe.title)
         for verdict, failing in FAILING.items():
             door(f"An example: {verdict}", VERDICT_ICONS[verdict], failing)
 
 
-def door(label: str, icon: str, recipe: Recipe) -> None:
+def door(label: str, icon: str, recipe: Recipe, help: str | None = None) -> None:
     """A button that runs a recipe and opens what came of it."""
-    if st.button(label, icon=icon, key=f"debug {label}"):
+    if st.button(label, icon=icon, key=f"debug {label}", help=help):
         AGAIN.set(recipe)
         if not lacks_data(recipe):
             run(recipe)  # also one that has failed before
