@@ -152,7 +152,7 @@ def test_stop_half_way_and_a_phone_shows_it_all(visit):
 def test_looking_at_the_options_of_a_method_changes_none(visit):
     here = visit(QUERY)
     here.settled()
-    here.page.get_by_text("Bound", exact=True).click()  # the page is drawn again before the options are looked at
+    here.page.get_by_text("Lower bound", exact=True).click()  # the page is drawn again before the options are looked at
     here.settled()
     here.main.get_by_role("button", name="Options").click()
     most = here.page.get_by_role("spinbutton", name="Most iterations")

@@ -108,7 +108,7 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     active = progress is not None and progress.active
     ask(chosen, problem, active)
     if compared is None:
-        st.info("Press **Compare** to run the ticked methods, one after another.", icon=":material/leaderboard:")
+        st.info("Press **Compare** to run the chosen methods, one after another.", icon=":material/leaderboard:")
         return nothing
     if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
         st.info("Another pair is chosen now: press **Compare** to run the methods on it.", icon=":material/info:")
@@ -146,7 +146,7 @@ def ask(chosen: Chosen, problem: Problem, active: bool) -> None:
         ) as opened:
             options = choose_options(drawn=opened)
         bounded = st.toggle(
-            "Bound",
+            "Lower bound",
             True,
             key="compare bound",
             help="Also look for a lower bound on the energy of every matching: how far from optimal can they be?",
