@@ -145,7 +145,9 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
             if earlier
             else ""
         )
-        st.markdown("" if chosen is None else f"No matching yet: press **Start**.{kept}")
+        st.markdown(
+            "" if chosen is None else f"Which left point is which right point? No matching yet: press **Start**.{kept}"
+        )
         return
     if snapshot.status == "failed":
         st.error(f"The run failed: {snapshot.error}")
