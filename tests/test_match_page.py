@@ -349,11 +349,11 @@ def test_scrubbing_and_filters_change_what_is_drawn():
 
     matched = len(page.result.pairs)
     assert lines() == matched
-    page.set("which of 4", "best")
+    page.set("which of 3", "best")
     page.set("best of all", 3)
     assert lines() == 3
     wrong = sum(1 for i, j in page.result.pairs if page.chosen.pair.truth[i] != j)
-    page.set("which of 4", "wrong")
+    page.set("which of 3", "wrong")
     assert lines() == wrong
     page.test.select_slider[0].set_value("0")
     page.run()
