@@ -97,7 +97,7 @@ PARTS = (
 DATA, FOUND, MODEL, METHOD = PARTS
 
 SCRIPT = '''\
-"""{title}
+"""{title}.
 
 Run it in the folder that holds the packages adgm and features.
 """
@@ -303,7 +303,7 @@ class Recipe:
     @property
     def title(self) -> str:
         data, points, model, method = (part.label(getattr(self, part.key)) for part in PARTS)
-        return f"{data}, {'' if self.points == OWN else f'{points} points, '}{model}, {method}."
+        return f"{data}, {'' if self.points == OWN else f'{points} points, '}{model}, {method}"
 
     def as_python(self, pair_file: str = PAIR_FILE) -> str:
         """A program that reproduces the run; a pair of one's own is read from its zip file."""

@@ -147,3 +147,18 @@ def test_stop_half_way_and_a_phone_shows_it_all(visit):
     here.page.set_viewport_size({"width": 390, "height": 844})
     here.page.wait_for_timeout(500)
     assert here.main.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
+
+
+def test_looking_at_the_options_of_a_method_changes_none(visit):
+    here = visit(QUERY)
+    here.settled()
+    here.page.get_by_text("Lower bound", exact=True).click()  # the page is drawn again before the options are looked at
+    here.settled()
+    here.main.get_by_role("button", name="Options").click()
+    most = here.page.get_by_role("spinbutton", name="Most iterations")
+    here.wait_until(lambda: most.input_value() == "10000")
+    here.shut()
+    here.settled()
+    here.main.get_by_role("button", name="Options").click()
+    here.wait_until(lambda: most.input_value() == "10000")
+    assert not here.page.get_by_text("Changed:").count()

@@ -14,6 +14,7 @@ from ui.debug import TABS, confidence, way_back
 from ui.jobs.job import JobPool
 from ui.jobs.task import Task
 from ui.state import AGAIN, CASE, FOCUS, TOOL, WORK
+from ui.state import RECIPE as RECIPE_SLOT
 
 RECIPE = Recipe("random", {"inliers": 8, "outliers": 3, "noise": 30.0, "seed": 0}, "B")
 
@@ -68,6 +69,27 @@ def test_a_row_is_run_again_in_the_background_and_becomes_the_case(case):
     test = finish(page(again=RECIPE))
     found = test.session_state[CASE.name]
     assert found.wrong == case.wrong and "Model prefers this" in text(test)
+
+
+def test_a_row_whose_data_are_not_here_offers_to_fetch_them_and_leaves_the_other_doors_open(monkeypatch, tmp_path):
+    for name in ("ADGM_DATA_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    test = page(again=Recipe("house", {}, "A"))
+    assert any(button.label == "Download CMU House" for button in test.button)
+    test.button(key=f"debug An example: {next(iter(FAILING))}").click()
+    assert finish(run(test)).session_state[CASE.name].wrong
+
+
+def test_a_run_that_failed_leaves_the_doors_open_and_can_be_tried_again():
+    impossible = Recipe("random", {"inliers": 8}, "given")  # which gives none
+    test = page(again=impossible)
+    assert test.session_state[WORK.name].task.wait().status == "failed"
+    test = run(test)
+    assert test.error and test.button(key="debug Run what is chosen now")
+    first = test.session_state[WORK.name]
+    test.session_state[RECIPE_SLOT.name] = impossible
+    run(test).button(key="debug Run what is chosen now").click()
+    assert run(test).session_state[WORK.name] is not first
 
 
 def test_the_ledger_is_about_the_match_in_focus(case):

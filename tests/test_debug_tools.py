@@ -79,7 +79,7 @@ def test_a_sweep_shows_a_picture_of_every_setting_and_is_noted_in_the_run_book(c
 def test_the_smallest_change_is_found_and_can_be_opened(case):
     test = opened("Sweep", case)
     i, j = case.wrong[0]
-    asked(test, f"What model.sigma2 makes {i} → {j} right?")
+    asked(test, f"Which model.sigma2 corrects {i} → {j}?")
     assert f"left point {i}" in texts(test) and "instead of 1" in texts(test)
     assert any(one.key == "change open" for one in test.button)
 

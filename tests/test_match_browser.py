@@ -385,3 +385,35 @@ def test_the_link_gives_the_same_matching_elsewhere(finished, visit, browser):
     other.page.reload()  # the address alone restores the choice
     other.ready()
     assert other.board("board => board.points") == finished.board("board => board.points")
+
+
+def test_looking_at_the_options_of_a_method_changes_none_and_one_that_is_changed_stays(visit):
+    page = visit()
+    page.ready()
+    page.unfold("Solver")
+    page.press("Start")  # the panel is drawn again before its options are looked at
+    page.finish()
+    opener = page.side.get_by_role("button", name="Options of the method")
+    most = page.page.get_by_role("spinbutton", name="Most iterations")
+
+    def look(iterations: int) -> None:
+        opener.click()
+        page.wait_until(lambda: most.input_value() == str(iterations))
+
+    def run(number: int) -> None:
+        page.shut()
+        page.settled()
+        page.press("Start")
+        page.finish(number)
+
+    look(10000)
+    run(2)
+    assert page.status().startswith("Converged") and "max_iter" not in page.page.url
+    look(10000)
+    most.fill("40")
+    most.press("Enter")
+    page.page.wait_for_url(re.compile("method.max_iter=40"))
+    run(3)
+    look(40)
+    run(4)
+    assert page.iteration() == 40 and "method.max_iter=40" in page.page.url

@@ -19,7 +19,7 @@ from features.models import MODELS
 from features.recipe import Recipe
 from ui import desk, live, url_state, widgets
 from ui.sidebar import Chosen
-from ui.state import CANVAS, RUN, panel_key, widget_key
+from ui.state import CANVAS, RUN, START, panel_key, widget_key
 
 ROOT = Path(__file__).parents[1]
 SMALL = {"data": "random", "data.inliers": "8", "data.outliers": "2", "model": "B", "method": "adgm1"}
@@ -38,7 +38,7 @@ match.sidebar = original
 """
 
 
-PANELS = ("Points", "Model's settings", "Solver")
+PANELS = ("Points", "Model's settings", "Solver", "Options of the method")
 
 
 class Page:
@@ -349,11 +349,11 @@ def test_scrubbing_and_filters_change_what_is_drawn():
 
     matched = len(page.result.pairs)
     assert lines() == matched
-    page.set("which of 4", "best")
+    page.set("which of 3", "best")
     page.set("best of all", 3)
     assert lines() == 3
     wrong = sum(1 for i, j in page.result.pairs if page.chosen.pair.truth[i] != j)
-    page.set("which of 4", "wrong")
+    page.set("which of 3", "wrong")
     assert lines() == wrong
     page.test.select_slider[0].set_value("0")
     page.run()
@@ -412,3 +412,13 @@ def test_nothing_in_a_link_is_read_as_markdown(words):
     page = Page(words)
     (said,) = (warning.value for warning in page.test.warning if "could not be followed" in warning.value)
     assert r"\!\[x\]\(" in said and "![x]" not in said
+
+
+def test_a_run_that_is_asked_for_without_a_pair_is_not_asked_for_again(monkeypatch, tmp_path):
+    for name in ("ADGM_DATA_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    page = Page({"data": "house"})
+    page.test.session_state[START.name] = True  # as a row of Experiments does
+    page.run()
+    assert START.name not in page.test.session_state
+    assert any(button.label == "Download CMU House" for button in page.test.button)

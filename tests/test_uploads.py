@@ -11,6 +11,7 @@ from features.datasets import DATASETS
 from features.exports import save_pair
 from features.recipe import OWN, Recipe
 from test_match_page import Page
+from ui.uploads import ONE_MORE
 
 
 def upload(page: Page, key: str, *file: Any) -> None:
@@ -67,7 +68,15 @@ def test_a_file_that_is_no_image_is_refused_at_once_by_its_name(key):
     upload(page, key, "letter.png", b"only words", "image/png")
     (said,) = (error.value.replace("\\", "") for error in page.run().test.error)
     assert "letter.png" in said and "JPEG, PNG" in said
-    assert not page.says("One image more.")
+    assert not page.says(ONE_MORE)
+
+
+@pytest.mark.parametrize("key", ["Left image", "both images"])
+def test_one_image_alone_asks_for_the_other(key):
+    page = Page({"data": OWN})
+    assert not page.says(ONE_MORE)
+    upload(page, key, "a.png", cv2.imencode(".png", np.zeros((60, 80, 3), np.uint8))[1].tobytes(), "image/png")
+    assert page.run().says(ONE_MORE)
 
 
 def test_a_pairs_name_is_not_read_as_markdown():

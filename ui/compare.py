@@ -108,7 +108,7 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     active = progress is not None and progress.active
     ask(chosen, problem, active)
     if compared is None:
-        st.info("Press **Compare** to run the ticked methods, one after another.", icon=":material/leaderboard:")
+        st.info("Press **Compare** to run the chosen methods, one after another.", icon=":material/leaderboard:")
         return nothing
     if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
         st.info("Another pair is chosen now: press **Compare** to run the methods on it.", icon=":material/info:")
@@ -141,10 +141,12 @@ def ask(chosen: Chosen, problem: Problem, active: bool) -> None:
             width=150,
             help="A method that takes longer is stopped, and shows the best matching it has found by then.",
         )
-        with st.popover("Options", icon=":material/tune:", help="Seeds and other options, for each method"):
-            options = choose_options()
+        with widgets.popover(
+            "Options", icon=":material/tune:", help="Seeds and other options, for each method"
+        ) as opened:
+            options = choose_options(drawn=opened)
         bounded = st.toggle(
-            "Bound",
+            "Lower bound",
             True,
             key="compare bound",
             help="Also look for a lower bound on the energy of every matching: how far from optimal can they be?",
@@ -181,16 +183,18 @@ def choose_methods(pair: Pair, problem: Problem) -> list[str]:
     return [one for one in fitting if one in ticked]
 
 
-def choose_options() -> dict[str, dict[str, Any]]:
+def choose_options(*, drawn: bool) -> dict[str, dict[str, Any]]:
     """The options of each method, those that differ from their defaults; one method is shown at a time."""
     chosen = OPTIONS.get() or {}
-    method = widgets.choose("Method", list(METHODS), OPTIONS_OF, format_func=lambda one: METHODS[one].label)
-    st.caption(widgets.about_method(method))
-    chosen[method] = widgets.method_settings(method, chosen.get(method, {}), "compare")
-    OPTIONS.set(chosen)
-    changed = [METHODS[one].label for one, values in chosen.items() if values]
-    if changed:
-        st.caption(f"Changed: {', '.join(changed)}.")
+    if drawn:
+        before = next(reversed(chosen), None)  # the one that was looked at last is the last
+        method = widgets.choose("Method", list(METHODS), OPTIONS_OF, before, format_func=lambda one: METHODS[one].label)
+        st.caption(widgets.about_method(method))
+        chosen[method] = widgets.method_settings(method, chosen.pop(method, {}), "compare")
+        OPTIONS.set(chosen)
+        changed = [METHODS[one].label for one, values in chosen.items() if values]
+        if changed:
+            st.caption(f"Changed: {', '.join(changed)}.")
     return {one: values for one, values in chosen.items() if values}
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from features import comparison as compared
 from features import exports, plots
 from features.comparison import Row
-from features.metrics import number
+from features.metrics import WORD, number
 from features.problem_files import from_pair, write_problem
 from features.recipe import PAIR_FILE
 from ui import url_state
@@ -85,7 +85,7 @@ def picture(run: Run, kind: str) -> bytes:
 def curves(run: Run) -> bytes:
     frames = run.job.frames()
     rounded = [f.iteration for f in frames], [f.rounded_energy for f in frames]
-    title = f"{run.title} {number(run.matching.metrics.score)}"
+    title = f"{run.title}, {WORD[run.sense]} {number(run.matching.metrics.score)}"
     figure = plots.figures.curves(
         run.matching.result.history, sense=run.sense, rounded=rounded, truth=run.truth_energy, title=title
     )

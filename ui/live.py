@@ -145,7 +145,9 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
             if earlier
             else ""
         )
-        st.markdown("" if chosen is None else f"No matching yet: press **Start**.{kept}")
+        st.markdown(
+            "" if chosen is None else f"Which left point is which right point? No matching yet: press **Start**.{kept}"
+        )
         return
     if snapshot.status == "failed":
         st.error(f"The run failed: {snapshot.error}")
@@ -233,7 +235,9 @@ def _filter(run: Run | None) -> tuple[str, int]:
         which, many = st.empty(), st.empty()
     if run is None:
         return "all", 0
-    offered = ["all", "wrong", "missed too", "best"] if run.pair.judged else ["all", "best"]
+    offered = ["all", "wrong", "best"] if run.pair.judged else ["all", "best"]
+    if any(line.kind == "missed" for line in final_lines(run, "missed too", 0)):
+        offered.insert(2, "missed too")  # where nothing is, it would do nothing
     chosen = which.segmented_control(
         "Matches",
         offered,

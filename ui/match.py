@@ -39,9 +39,11 @@ AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on
 
 def show() -> None:
     news, stage, result = (st.container(key=name) for name in ("news", "stage", "result"))
-    examples.greet()
+    with news:  # a link that cannot be followed is told where it is seen
+        examples.greet()
     link = asked_by_link()  # before the address is written anew
     chosen = sidebar()
+    asked = START.pop()  # also where there is no pair: what ticks would ask for the whole page, and so on for ever
     run = RUN.get()
     then = run.job.snapshot() if run is not None else Snapshot("stopped")
     active = then.active  # asked once: the whole page, and its ticking, must go by the same answer
@@ -50,7 +52,7 @@ def show() -> None:
         if chosen is None:
             empty_state()
         else:
-            if (START.pop() or (link and run is None)) and not chosen.complaint and not active:
+            if (asked or (link and run is None)) and not chosen.complaint and not active:
                 run = start(chosen)
             shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
             if chosen.complaint:

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from features.metrics import BETTER, WORD, Metrics, kinds, missed, number, score
 from features.models.base import Sense
 from features.pairs import Pair
+from features.verification import Verification
 from ui import canvas, overlay
 from ui.canvas import Line
 from ui.charts.run import Curves
@@ -48,22 +49,25 @@ class Kept:
 def show(run: Run) -> None:
     metrics, checked = run.matching.metrics, run.matching.verification
     word, better = WORD[run.sense].capitalize(), BETTER[run.sense]
-    columns = iter(st.columns(4))
+    figures: list[tuple[str, str, str | None]] = []  # what it is, how much, and what that means
     if checked is not None:
-        show_check(next(columns), run)
+        verified = len(checked.matches) if checked.map is not None else 0
+        figures.append(("Verified matches", f"{verified:,}", checked.verdict))
     if metrics.accuracy is not None:
-        next(columns).metric(
-            "Accuracy", f"{metrics.accuracy:.1%}", help="Share of the points with a true partner that are matched to it"
-        )
+        share = "Share of the points with a true partner that are matched to it"
+        figures.append(("Accuracy", f"{metrics.accuracy:.1%}", share))
     if metrics.tolerance is not None and metrics.precision is not None:
-        next(columns).metric(
-            "Precision", f"{metrics.precision:.1%}", help=f"Share of the matches within {metrics.tolerance:g} px"
-        )
+        share = f"Share of the matches within {metrics.tolerance:g} px"
+        figures.append(("Precision", f"{metrics.precision:.1%}", share))
     if checked is None:
-        next(columns).metric("Matched points", f"{metrics.matched} of {min(metrics.shape)}")
-        next(columns).metric(f"{word} found", number(metrics.score), help=better)
+        figures.append(("Matched points", f"{metrics.matched} of {min(metrics.shape)}", None))
+        figures.append((f"{word} found", number(metrics.score), better))
         if metrics.truth_score is not None:
-            next(columns).metric(f"{word} of the truth", number(metrics.truth_score), help=better)
+            figures.append((f"{word} of the truth", number(metrics.truth_score), better))
+    for column, (name, value, meaning) in zip(st.columns(len(figures)), figures, strict=True):
+        column.metric(name, value, help=meaning)
+    if checked is not None:
+        show_check(checked)
     overlay.show(run.matching)
 
 
@@ -73,14 +77,8 @@ def verdict(slot: DeltaGenerator, run: Run | None) -> None:
         slot.markdown(f"{VERDICT_ICONS[found]} {run.matching.metrics.explanation}")
 
 
-def show_check(place: DeltaGenerator, run: Run) -> None:
-    """How many matches one map explains, and whether the two images show the same thing."""
-    checked = run.matching.verification
-    if checked is None:
-        return
-    place.metric(
-        "Verified matches", f"{len(checked.matches) if checked.map is not None else 0:,}", help=checked.verdict
-    )
+def show_check(checked: Verification) -> None:
+    """Whether one map explains the matches, and so whether the two images show the same thing."""
     added = f" The map finds {len(checked.added)} more." if len(checked.added) else ""
     if checked.same:
         st.markdown(f":material/verified: {checked.verdict}{added}")
@@ -237,8 +235,8 @@ def compare(run: Run) -> None:
         mine, theirs = sorted(found - kept.matches), sorted(kept.matches - found)
         word = WORD[run.sense]
         st.markdown(
-            f"**A:** {kept.title} {word} {number(kept.metrics.score)}  \n"
-            f"**Now:** {run.title} {word} {number(run.matching.metrics.score)}"
+            f"**A:** {kept.title}, {word} {number(kept.metrics.score)}  \n"
+            f"**Now:** {run.title}, {word} {number(run.matching.metrics.score)}"
         )
         if not mine and not theirs:
             st.caption("Both runs found the same matching.")

@@ -175,7 +175,7 @@ def endings(slots: Sequence[DeltaGenerator], run: Run | None, found: Sequence[St
     """What was made of the last iterate, with accuracy and energy: the last stops of the slider, to click on."""
     ends = [stop for stop in found if stop.label in MADE]
     if run is None or not ends:
-        slots[0].caption("Here, when it is over: the last iterate, what it rounds to, and what came of that.")
+        slots[0].caption("After a run: its last iterate, the matching that this rounds to, and the best one found.")
         return
     for slot, stop in zip(slots, ends, strict=False):
         slot.button(

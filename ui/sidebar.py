@@ -255,9 +255,10 @@ def choose_solver(model: Recipe) -> dict[str, Any]:
         format_func=lambda key: METHODS[key].label + (" (not for this model)" if key in misfits else ""),
     )
     st.caption(misfits.get(method) or widgets.about_method(method))
-    with st.popover("Options of the method", width="stretch"):
-        values = before.method_options if before.method == method else {}
-        options = widgets.method_settings(method, values, "method")
+    options = before.method_options if before.method == method else {}
+    with widgets.popover("Options of the method", width="stretch") as opened:
+        if opened:
+            options = widgets.method_settings(method, options, "method")
     if method == "adgm":
         with st.popover("How ρ sets itself", width="stretch"):
             st.markdown(SETS_ITSELF)

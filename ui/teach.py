@@ -27,7 +27,7 @@ def right(given: str, expected: str) -> bool:
 def box() -> None:
     """The question that a link brings, above the picture; what is asked is text, never markup."""
     asked, expected = (st.query_params.get(name, "")[:LONGEST].strip() for name in (ASK, ANSWER))
-    with st.container(key="asked", border=bool(asked), gap="small"):
+    with st.container(key="teach-asked", border=bool(asked), gap="small"):
         if not asked:
             return
         with st.container(horizontal=True, vertical_alignment="center"):

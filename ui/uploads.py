@@ -27,6 +27,7 @@ UPLOAD_MB = LIMITS.image_bytes // 1_000_000
 OF_ITS_OWN: dict[str, Any] = {"dataset": OWN, "dataset_params": {}, "points": OWN, "point_params": {}}
 MOST_NAMED = 5  # points that a warning lists
 GIVEN_COSTS = Recipe(OWN, model="given")
+ONE_MORE = "One image is here: add the other one."
 
 
 def choose() -> Pair | None:
@@ -97,7 +98,7 @@ def two_images() -> Pair | None:
     if not readable:
         return None
     if files[0] is None or files[1] is None:
-        st.caption("One image more.")
+        st.caption(ONE_MORE)
         return None
     both, name = (files[0].getvalue(), files[1].getvalue()), f"{files[0].name} and {files[1].name}"
     try:
@@ -122,8 +123,9 @@ def drop_zone() -> None:
         max_upload_size=UPLOAD_MB,
         help="The first is the left one. Points are detected for you; point files can be added in the sidebar.",
     )
-    for file in dropped[:2]:
-        accepted(file, file.name)
+    readable = [accepted(file, file.name) for file in dropped[:2]]
+    if readable == [True]:
+        st.info(ONE_MORE, icon=":material/add_photo_alternate:")
 
 
 def accepted(file: Any, name: str) -> bool:

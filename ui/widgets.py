@@ -1,7 +1,8 @@
 """Widgets that turn into plain values and back: one function per kind of declared parameter or option."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from adgm.options import Option, options
 from features.models import Model
 from features.parameters import Parameter, Value
 from features.recipe import method_options
-from ui.state import begin, widget_key
+from ui.state import begin, panel_key, widget_key
 
 MOST_SLIDER_STEPS = 400
 OWN_VALUE = "a value"  # beside the words that stand for a rule
@@ -34,6 +35,17 @@ PRESETS = {
     "fast": Preset("adgm", "One run that finds its own penalty ρ, then a local search"),
     "careful": Preset("adgm+", "Several runs from different penalties and starts, each improved by a local search"),
 }
+
+
+@contextmanager
+def popover(label: str, **looks: Any) -> Iterator[bool]:
+    """What pops up with widgets of the choice; yields whether it is open.
+
+    A browser makes what is inside when it is opened. It has forgotten by then what an earlier drawing said a widget
+    begins with, shows the least number instead, and sends that as if it were chosen: so they are drawn only then.
+    """
+    with st.popover(label, key=panel_key(label), on_change="rerun", **looks) as part:
+        yield bool(part.open)
 
 
 def choose(

@@ -84,8 +84,10 @@ RANDOM = Dataset(
         Parameter("inliers", "Inliers", "int", 20, "Points that both sides have.", 1, 200),
         Parameter("outliers", "Outliers", "int", 5, "Points that only the right side has.", 0, 200),
         Parameter("left_outliers", "Left outliers", "int", 0, "Points that only the left side has.", 0, 200),
-        Parameter("noise", "Deformation", "float", 4.0, "Standard deviation, in pixels of the left (480 wide).", 0, 60),
-        Parameter("rotation", "Rotation", "float", 20.0, "Degrees, clockwise on the screen.", -180, 180),
+        Parameter(
+            "noise", "Deformation", "float", 4.0, "Standard deviation, on the left (480 wide).", 0, 60, unit="px"
+        ),
+        Parameter("rotation", "Rotation", "float", 20.0, "Clockwise on the screen.", -180, 180, unit="°"),
         Parameter("scale", "Scale", "float", 1.0, "How much larger the right side is.", 0.5, 2),
         seed_parameter("Another seed, other points in another order"),
     ),

@@ -412,8 +412,8 @@ TURNTABLE = Dataset(
     description="A little house that we draw ourselves from 91 sides, with landmarks that are exact and may be hidden.",
     builtin=True,
     parameters=(
-        Parameter("left", "Left view", "int", 20, "Degrees on the turntable; 45 is the front.", 0, VIEWS - 1),
-        Parameter("right", "Right view", "int", 65, "The farther from the left, the harder.", 0, VIEWS - 1),
+        Parameter("left", "Left view", "int", 20, "On the turntable; 45 is the front.", 0, VIEWS - 1, unit="°"),
+        Parameter("right", "Right view", "int", 65, "The farther from the left, the harder.", 0, VIEWS - 1, unit="°"),
         Parameter("points", "Left points", "int", 64, "The first so many that the left view has.", 1, 64),
         Parameter(
             "landmarks",
@@ -423,7 +423,7 @@ TURNTABLE = Dataset(
             "Landmarks that only one view sees have no partner; leave them out with the other choice.",
             choices=(EACH, BOTH),
         ),
-        Parameter("noise", "Noise", "float", 0.0, "Standard deviation of the positions, in pixels.", 0, 20),
+        Parameter("noise", "Noise", "float", 0.0, "Standard deviation of the positions.", 0, 20, unit="px"),
         seed_parameter("Another seed, other noise and another order of the right points"),
     ),
     make=load,

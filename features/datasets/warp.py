@@ -184,7 +184,9 @@ WARP = Dataset(
         Parameter("points", "Points", "int", 30, "At most so many that both pictures have.", 3, 200),
         Parameter("outliers", "Outliers", "int", 5, "At most so many that only the right picture has.", 0, 100),
         Parameter("left_outliers", "Left outliers", "int", 0, "At most so many that only the left has.", 0, 100),
-        Parameter("tolerance", "Tolerance", "float", 3.0, "Partners lie at most so many pixels apart.", 0.5, 20),
+        Parameter(
+            "tolerance", "Tolerance", "float", 3.0, "Partners lie at most so many pixels apart.", 0.5, 20, unit="px"
+        ),
         seed_parameter("Another seed, another map, other noise and another order of the right points"),
     ),
     make=load,

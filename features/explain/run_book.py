@@ -94,7 +94,7 @@ class Entry:
 
     def draw(self) -> bytes:
         """The picture, made anew."""
-        caption = f"{self.trial.recipe.title} {self.trial.metrics.caption}"
+        caption = f"{self.trial.recipe.title}: {self.trial.metrics.caption}"
         return plots.figures.save(plots.figures.matches(self.pair, self.trial.pairs, caption=caption), "png", dpi=DPI)
 
     @cached_property
@@ -174,7 +174,7 @@ class RunBook:
             watch(done, len(chosen))
             metrics = entry.trial.metrics
             parts.append(f"<section id='run-{entry.number}'><h2>Run {entry.number}: {text(entry.trial.name)}</h2>")
-            parts.append(f"<p>{text(entry.trial.recipe.title)} {text(metrics.explanation)}</p>")
+            parts.append(f"<p>{text(entry.trial.recipe.title)}. {text(metrics.explanation)}</p>")
             if sum(map(len, parts)) <= LIMITS.book_bytes:
                 parts.append(html_picture(entry.draw(), f"The matching of run {entry.number}"))
                 curves = entry.draw_curves()

@@ -169,7 +169,7 @@ def parameter(recipe: Recipe, name: str) -> Parameter:
     """One of `parameters`, or a sentence about what there is."""
     known = parameters(recipe)
     if name not in known:
-        raise ValueError(f"{recipe.title} There is no parameter {name!r}; choose one of {', '.join(known)}.")
+        raise ValueError(f"{recipe.title}: there is no parameter {name!r}; choose one of {', '.join(known)}.")
     return known[name]
 
 

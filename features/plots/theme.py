@@ -36,10 +36,10 @@ class KindLook:
 KINDS: dict[Kind, KindLook] = {
     "correct": KindLook(GREEN, "#1cc48f", "solid", "correct"),
     "wrong": KindLook(VERMILION, "#f0640f", (0, (4, 1.6)), "wrong", "×"),
-    "stray": KindLook(PURPLE, "#e58ac0", (0, (5, 1.4, 1, 1.4)), "has no partner", "○"),
+    "stray": KindLook(PURPLE, "#e58ac0", (0, (5, 1.4, 1, 1.4)), "without a partner", "○"),
     "missed": KindLook(BLUE, "#f5f5f5", (0, (1, 1.4)), "missed"),
 }
-CANDIDATE = KindLook("#5f6b7a", "#c9d1d9", (0, (1, 3)), "candidates beside")  # strong in an iterate, not chosen
+CANDIDATE = KindLook("#5f6b7a", "#c9d1d9", (0, (1, 3)), "not chosen")  # strong in an iterate, not chosen
 REJECTED = KindLook("#7d8590", "#aab2bd", (0, (1, 2)), "rejected by the map")  # by `features.verification`
 
 

@@ -281,7 +281,7 @@ function legendEntries(board) {
   const entries = kinds.map((kind, k) => kind.colour ? sample(kind, counts[k]) : scaleSample(scale, counts[k]))
     .filter((_, k) => counts[k]);
   const judged = kinds.map(({ judged }, k) => judged && counts[k]), total = judged.reduce((sum, n) => sum + (n || 0), 0);
-  if (total && board.data.final) entries.push(`${Math.round((100 * judged[0]) / total)} % of the ${total} drawn are right`);
+  if (total && board.data.final) entries.push(`${Math.round((100 * judged[0]) / total)}% of the ${total} drawn are right`);
   if (board.data.mode === "view" && board.selected) {
     for (const [role, those] of [[SUPPORTS, board.data.support], [CONTRADICTS, board.data.against]])
       if (those.length) entries.push(sample(role, those.length));

@@ -19,6 +19,7 @@ def energy_along(way: Path, at: int | None = None) -> Spec:
     if way.top:
         names[way.top] = f"barrier {way.barrier:.4g}" if way.top not in names else f"{names[way.top]}, barrier"
     names = {0: "answer", **names, len(energies) - 1: "truth"}
+    beside = [6, 11 if energies[1] >= energies[0] else -13]  # pixels: off the dashed line, and where the curve is not
     data: list[Any] = [
         {
             "value": [k, energy],
@@ -27,7 +28,7 @@ def energy_along(way: Path, at: int | None = None) -> Spec:
             "label": {
                 "show": k in names,
                 "formatter": names.get(k, ""),
-                "position": "top" if k else "right",
+                "position": "top" if k else beside,
                 "color": GREY,
             },
         }

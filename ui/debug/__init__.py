@@ -13,11 +13,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from adgm import METHODS
 from adgm.terms import Match
+from features.datasets import DATASETS
 from features.explain import Case, case_of
 from features.lessons import FAILING
+from features.models import MODELS
 from features.recipe import OWN, Recipe
-from ui import url_state
+from ui import data, url_state
 from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
 from ui.jobs.task import Report
 from ui.outcome import VERDICT_ICONS
@@ -77,25 +80,38 @@ def the_case() -> Case | None:
     recipe = AGAIN.get()
     if recipe is None:
         return CASE.get()
-    question = (*AGAIN_QUESTION, recipe)
-    found = working.answer(None, question)
-    if found is None:
-
-        def work(report: Report) -> Case:
-            report(0.0, recipe.title)
-            return case_of(recipe, time_limit=SECONDS)
-
-        working.start(None, question, "Running it again", work)
-    elif found.status == "finished":
+    found = working.answer(None, (*AGAIN_QUESTION, recipe))
+    if found is None and not lacks_data(recipe):
+        run(recipe)
+    elif found is not None and found.status == "finished":
         CASE.set(found.value)
         AGAIN.pop()
         return CASE.get()
     return None
 
 
+def lacks_data(recipe: Recipe) -> bool:
+    """Whether its data set has to be fetched first."""
+    return recipe.dataset in DATASETS and not DATASETS[recipe.dataset].available()
+
+
+def run(recipe: Recipe) -> None:
+    """Make the run that is to be the case."""
+
+    def work(report: Report) -> Case:
+        report(0.0, recipe.title)
+        return case_of(recipe, time_limit=SECONDS)
+
+    working.start(None, (*AGAIN_QUESTION, recipe), "Running it again", work)
+
+
 def empty_state() -> None:
+    """What to do without a case; a run that is to become one may be under way, have failed, or lack its data."""
     st.subheader("Why is this match wrong?", anchor=False)
-    if AGAIN.get() is not None:
+    again = AGAIN.get()
+    if again is not None and lacks_data(again):
+        data.offer_download(again.dataset)
+    elif working.busy():
         return
     st.info(
         "Start a run on the Match page, click a wrong line and press **Debug this run**. Rows of Compare open on "
@@ -105,27 +121,30 @@ def empty_state() -> None:
     recipe = url_state.current()
     with st.container(horizontal=True, key="debug-doors"):
         if recipe.dataset != OWN:
-            door("Run what is chosen now", ":material/play_arrow:", recipe)
+            door("Run what is chosen now", ":material/play_arrow:", recipe, recipe.title)
         for verdict, failing in FAILING.items():
             door(f"An example: {verdict}", VERDICT_ICONS[verdict], failing)
 
 
-def door(label: str, icon: str, recipe: Recipe) -> None:
+def door(label: str, icon: str, recipe: Recipe, help: str | None = None) -> None:
     """A button that runs a recipe and opens what came of it."""
-    if st.button(label, icon=icon, key=f"debug {label}"):
+    if st.button(label, icon=icon, key=f"debug {label}", help=help):
         AGAIN.set(recipe)
+        if not lacks_data(recipe):
+            run(recipe)  # also one that has failed before
         st.rerun()
 
 
 def heading(case: Case) -> Match | None:
     """What is looked at, its verdict, the tabs and the match in focus."""
     metrics = case.metrics
-    st.caption(f"{literal(case.pair.name)} · {literal(case.recipe.title)}")
+    names = MODELS[case.recipe.model].label, METHODS[case.recipe.method].label
+    st.caption(" · ".join((literal(case.pair.name), *names)))
     if metrics.verdict is not None:
         st.markdown(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explanation}")
     else:
         st.markdown(metrics.explanation)
-    with st.container(horizontal=True, vertical_alignment="bottom", key="debug-choice"):
+    with st.container(horizontal=True, vertical_alignment="center", key="debug-choice"):
         labels = [tab.label for tab in TABS]
         begin(TOOL, labels[0])
         st.segmented_control(

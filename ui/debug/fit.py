@@ -33,7 +33,7 @@ def show(case: Case, focus: Match | None) -> None:
         begin(SHARE, 50)
         count = int(st.number_input("Pairs", 2, 200, key=PAIRS, width=110))
         wide = has_gap(case.recipe) and st.toggle("any two frames", key=WIDE, help="However far apart they are")
-        share = st.slider("of which to learn from (%)", 10, 90, step=5, key=SHARE, width=220)
+        share = st.slider("Of these to learn from (%)", 10, 90, step=5, key=SHARE, width=220)
         names = st.pills(
             "Parameters",
             known,
@@ -51,6 +51,8 @@ def show(case: Case, focus: Match | None) -> None:
         return
     places(case, count, wide, share)
     found = working.answer(case, question)
+    if found is None:
+        st.caption("Finds values with more right matches on the pairs to learn from, and counts them on the others.")
     if found is None or not found.value:
         return
     if isinstance(found.value, Fit):
@@ -105,8 +107,9 @@ def outcome(case: Case, found: Fit) -> None:
     with numbers:
         with st.container(horizontal=True, key="fit-metrics"):
             for word, (old, new) in (("training", found.train), ("test", found.test)):
-                gain = f"{100 * (old.error - new.error):+.1f} points"
-                st.metric(f"Right on {len(new.trials)} {word} pairs", f"{1 - new.error:.1%}", gain)
+                gain = round(100 * (old.error - new.error), 1)
+                told = f"{gain:+.1f} points" if gain else None  # no arrow where nothing changed
+                st.metric(f"Right on {len(new.trials)} {word} pairs", f"{1 - new.error:.1%}", told)
         rows = [
             {"parameter": name, "before": old, "after": new, "by": "max-margin" if name in found.linear else "search"}
             for name, (old, new) in found.values.items()

@@ -35,7 +35,7 @@ REPORT = "Run book"
 def show(case: Case | None, focus: Match | None) -> None:
     book = run_book.current()
     if not len(book):
-        st.caption("No run yet: those of Match and Compare, and the sweeps made here, are noted as they end.")
+        st.caption("No run yet: runs of Match and Compare, and sweeps made here, are noted in this book as they end.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="book-filter"):
         words = st.text_input("Filter", key="book words", width=260, placeholder="words of a pair, model, method …")

@@ -57,7 +57,9 @@ def show(case: Case, focus: Match | None) -> None:
     if first is not None:
         show_change(case, focus, first)
     found = working.answer(case, question)
-    if found is not None and found.value:
+    if found is None:
+        st.caption("This pair is run once for every value: how many matches are right then, and what they cost.")
+    elif found.value:
         show_shots(case, axes, found.value)
 
 
@@ -68,7 +70,7 @@ def choose_axis(case: Case, declared: dict[str, Parameter], at: str, names: Sequ
     begin(key, names[0] if names[0] == NONE else usual)
     if st.session_state[key] not in names:
         st.session_state[key] = names[0]
-    label = {"1": "Parameter", "2": "and"}[at]
+    label = {"1": "Parameter", "2": "And"}[at]
     name = st.selectbox(label, names, key=key, width=220, format_func=partial(labelled, declared))
     if name is None or name == NONE:
         return None
@@ -81,9 +83,9 @@ def choose_axis(case: Case, declared: dict[str, Parameter], at: str, names: Sequ
         own = f"{key} {name} {word}"
         begin(own, float(value))
         low, high = (None if math.isinf(end) else float(end) for end in (one.low, one.high))
-        ends.append(st.number_input(word, min_value=low, max_value=high, key=own, width=120, format="%g"))
+        ends.append(st.number_input(word.capitalize(), min_value=low, max_value=high, key=own, width=120, format="%g"))
     begin(f"{key} count", 9 if at == "1" else 5)
-    count = st.number_input("values", 2, 40, key=f"{key} count", width=90)
+    count = st.number_input("Values", 2, 40, key=f"{key} count", width=90)
     if ends[0] is None or ends[1] is None or not ends[0] < ends[1]:
         st.warning("The range is empty: choose a smaller beginning than end.")
         return None
@@ -151,7 +153,7 @@ def open_button(shot: Shot, key: str) -> None:
 
 
 def ask_change(case: Case, focus: Match, axis: Axis) -> None:
-    label = f"What {axis.name} makes {focus[0]} → {focus[1]} right?"
+    label = f"Which {axis.name} corrects {focus[0]} → {focus[1]}?"
     help = "The smallest change, by bisection, in the range of the first parameter"
     work = searched(case, focus[0], axis)
     working.button(case, ("change", focus, axis), label, work, icon=":material/search:", help=help)

@@ -74,6 +74,7 @@ def navigation(now: Chapter) -> None:
         "Next",
         key="learn next",
         icon=":material/arrow_forward:",
+        icon_position="right",
         on_click=turn_to,
         args=(ahead,),
         disabled=ahead is None,
@@ -120,10 +121,11 @@ def for_the_class(now: Chapter) -> None:
         width="stretch",
         help="Large type and nothing around. Keys: f in and out, ? shows all keys",
     )
-    names = ", ".join(f"`{one.name}`" for one in now.controls)
+    names = ",".join(one.name for one in now.controls)
+    what = "the control" if len(now.controls) == 1 else "the controls, or some of them"
     st.caption(
         "The address of this page is a link to this chapter as it stands. "
-        + (f"Add `&lock=` and any of {names} (with commas) to lock these controls, " if names else "Add ")
+        + (f"Add `&lock={names}` to lock {what}, " if names else "Add ")
         + "`&present=1` to open it in presenter mode."
     )
 
