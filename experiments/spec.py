@@ -230,6 +230,13 @@ class Panel:
         gap = x if self.varies == "gap" and isinstance(x, int) else self.gap
         return SELECTIONS[self.pairs].pairs(self, gap)
 
+    @property
+    def counts(self) -> list[int]:
+        """How many pairs every setting has; only another gap has other ones."""
+        if self.varies == "gap":
+            return [len(self.all_pairs(x)) for x in self.settings]
+        return [len(self.all_pairs(None))] * len(self.settings)
+
     def kept(self, begin: int, end: int) -> list[int]:
         """The numbers of frames or pairs that may be chosen."""
         return [number for number in range(begin, end) if self.parity in (None, number % 2)]
@@ -336,9 +343,9 @@ class Experiment:
     def size(self, sample: int | None = None) -> int:
         """How many units there are."""
         return len(self.seeds) * sum(
-            min(len(panel.all_pairs(x)), sample or MOST_UNITS) * len(self.applicable(panel))
+            min(count, sample or MOST_UNITS) * len(self.applicable(panel))
             for panel in self.panels
-            for x in panel.settings
+            for count in panel.counts
         )
 
     def units(self, sample: int | None = None) -> Iterator[Unit]:

@@ -95,7 +95,7 @@ def test_an_uploaded_file_is_an_experiment_or_refused_with_its_line():
     assert test.code[0].value.strip() == toml_spec.EXAMPLE.strip()
     wrong = toml_spec.EXAMPLE.replace('"rrwm"', '"rrmw"').encode()
     test.file_uploader(key="experiment file").upload("mine.toml", wrong, "application/toml").run()
-    assert "mine.toml, line 3: methods has 'rrmw'" in test.error[0].value
+    assert "mine.toml, line 3: methods has 'rrmw'" in test.error[0].value.replace("\\", "")
     fine = toml_spec.EXAMPLE[: toml_spec.EXAMPLE.index("[[panel]]")] + '[[panel]]\ntitle = "<b>x</b>"\n'
     fine += 'dataset = "random"\nmodel = "B"\n'
     test.file_uploader(key="experiment file").upload("mine.toml", fine.encode(), "application/toml").run()
@@ -103,15 +103,25 @@ def test_an_uploaded_file_is_an_experiment_or_refused_with_its_line():
     assert "6 units, 6 still to run" in texts(test)  # three methods on two pairs
 
 
+def test_an_experiment_that_is_too_large_is_refused_before_its_units_are_listed(monkeypatch):
+    monkeypatch.setattr(page, "keys_of", lambda *given: pytest.fail("they were listed"))
+    monkeypatch.setattr(page, "LIMITS", replace(page.LIMITS, experiment_units=5))
+    test = opened(**{"experiment before": "synthetic", "results view": page.RUN_VIEW})
+    assert any("more than the 5 this server runs" in one.value for one in test.warning)
+
+
 def test_a_second_visitor_is_told_who_has_the_server(monkeypatch, tmp_path):
     class Elsewhere(Laboratory):
         @property
         def running(self):
-            return Running(TINY, 1, "somebody else", tmp_path / "rows.jsonl", None)
+            named = replace(TINY, title="![x](//e.org/)")
+            return Running(named, 1, "somebody else", tmp_path / "rows.jsonl", None)
 
-    monkeypatch.setattr(page, "laboratory", Elsewhere)
+    monkeypatch.setattr(page, "LABORATORY", Elsewhere())
     test = opened(**{"experiment before": "synthetic", "results view": page.RUN_VIEW})
-    assert "Another visitor is running an experiment on this server (Tiny)" in texts(test)
+    told = texts(test)  # what somebody else has called it is no Markdown here
+    assert "Another visitor is running an experiment on this server" in told
+    assert r"\!\[x\]\(" in told and "![x]" not in told
     assert test.button(key="run experiment").disabled and test.button(key="stop experiment").disabled
 
 

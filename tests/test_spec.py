@@ -1,6 +1,7 @@
 """Experiments as data: the built-ins are the paper's, samples are nested, files are refused with the line to blame."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as some
 
 from experiments import toml_spec
 from experiments.paper import EXPERIMENTS
+from experiments.selections import SELECTIONS
 from experiments.spec import KNOWN, Experiment, Panel, Wrong, sampled
 from experiments.trials import grouped, load
 from features.recipe import Recipe
@@ -215,3 +217,14 @@ def test_no_bytes_make_it_crash(data):
 def test_no_values_make_it_crash(given_values):
     with pytest.raises(Wrong):
         Experiment.from_dict(given_values)
+
+
+def test_the_size_is_counted_without_listing_the_pairs_of_every_setting(monkeypatch):
+    listed = []
+    drawn = SELECTIONS["drawn"]
+    monkeypatch.setitem(SELECTIONS, "drawn", replace(drawn, pairs=lambda *of: listed.append(of) or drawn.pairs(*of)))
+    many = tuple(float(value) for value in range(1, 41))
+    panel = Panel("Many", "random", "B", "drawn", varies="model.sigma2", values=many, count=30)
+    experiment = Experiment("many", "Many", (panel,), ("adgm1", "rrwm"), seeds=(0, 1))
+    assert experiment.size() == 2 * 2 * 30 * 40 and len(listed) <= 2  # once when it was checked, and once more
+    assert experiment.size(7) == 2 * 2 * 7 * 40 == len(list(experiment.units(7)))

@@ -101,7 +101,7 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
         with st.spinner("Building the potentials …"):
             problem = POOL.perform(partial(problem_of, chosen), visitors.current())
     except (ValueError, MemoryError) as error:
-        st.warning(str(error) or "There is not enough memory for this problem: take fewer points.")
+        st.warning(literal(str(error) or "There is not enough memory for this problem: take fewer points."))
         return nothing
     compared = COMPARED.get()
     progress = compared.series.progress() if compared is not None else None
@@ -223,7 +223,7 @@ def start(
             visitor=visitors.current(),
         ).start()
     except (ValueError, MemoryError) as error:
-        st.error(str(error) or "There is not enough memory for this comparison.")
+        st.error(literal(str(error) or "There is not enough memory for this comparison."))
         return
     if earlier is not None:
         earlier.series.stop()

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,9 +13,10 @@ from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, Content, Record
 from features.limits import LIMITS
-from ui import data, doors, url_state
+from ui import data, doors, url_state, visitors
 from ui.downloads import download
 from ui.jobs.experiment import Laboratory, store_path
+from ui.jobs.pool import POOL
 from ui.pages import page
 from ui.results import Results, explore
 from ui.state import DEBUG_ROW, EXPERIMENT, ROW, RUN, VISITOR
@@ -33,7 +35,7 @@ STOPPING = 1.0  # seconds that a run on the Match page may take to give way to t
 
 def show() -> None:
     open_if_asked()
-    lab, owner = laboratory(), visitor()
+    lab, owner = LABORATORY, visitor()
     lab.seen(owner)
     head, asked, stage, result = (st.container(key=name) for name in ("head", "asked", "stage", "result"))
     with head:
@@ -62,7 +64,8 @@ def shipped_rows(experiment: Experiment) -> Path:
 
 def choose_view(experiment: Experiment) -> str:
     """The shipped results where there are some, or a run here."""
-    st.caption(f"{experiment.about} {f'**The paper:** {experiment.paper}' if experiment.paper else ''}".strip())
+    paper = f" **The paper:** {literal(experiment.paper)}" if experiment.paper else ""
+    st.caption(literal(experiment.about) + paper)
     if not shipped_rows(experiment).is_file() or EXPERIMENTS.get(experiment.name) != experiment:
         return RUN_VIEW
     chosen = st.segmented_control(
@@ -80,16 +83,13 @@ def show_shipped(path: Path) -> None:
     try:
         results = results_of(str(path), *version_of(path))
     except ValueError as error:  # made by another version of this app
-        st.error(f"These results cannot be shown: {error}")
+        st.error(literal(f"These results cannot be shown: {error}"))
         return
     st.caption(origin(results.content))
     explore(results)
 
 
-@st.cache_resource(show_spinner=False)
-def laboratory() -> Laboratory:
-    """The server's one laboratory."""
-    return Laboratory()
+LABORATORY = Laboratory()  # the server's one; no cache, which somebody may empty
 
 
 def visitor() -> str:
@@ -124,10 +124,15 @@ def choose() -> Experiment | None:
         st.code(toml_spec.EXAMPLE, language="toml")
         return None
     try:
-        return toml_spec.parse(file.getvalue(), file.name)
+        return parsed(file.getvalue(), file.name)
     except ValueError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         return None
+
+
+@st.cache_resource(show_spinner="Reading the file …", max_entries=8)
+def parsed(data: bytes, name: str) -> Experiment:
+    return POOL.perform(partial(toml_spec.parse, data, name), visitors.current())
 
 
 def choose_size(experiment: Experiment, busy: bool) -> tuple[Experiment | None, int]:
@@ -200,21 +205,21 @@ def run_here(lab: Laboratory, owner: str, asked: Experiment) -> Watched | None:
     if experiment is None:
         st.info("Choose at least one method.", icon=":material/checklist:")
         return None
+    if (size := experiment.size(sample)) > LIMITS.experiment_units:  # before they are listed
+        limit = f"more than the {LIMITS.experiment_units:,} this server runs"
+        st.warning(f"{size:,} units are {limit}: take fewer pairs or methods, or use the command line.")
+        return None
     path = store_path(experiment)
     keys = keys_of(json.dumps(experiment.to_dict()), sample)
     done = len(results_rows(path).keys() & set(keys))
-    if len(keys) > LIMITS.experiment_units:
-        limit = f"more than the {LIMITS.experiment_units:,} this server runs"
-        st.warning(f"{len(keys):,} units are {limit}: take fewer pairs or methods, or use the command line.")
-        return None
     if running is not None and not mine:
         st.info(
-            f"Another visitor is running an experiment on this server ({running.experiment.title}). One runs at a "
-            "time; yours can start when it has ended.",
+            f"Another visitor is running an experiment on this server ({literal(running.experiment.title)}). One runs "
+            "at a time; yours can start when it has ended.",
             icon=":material/hourglass:",
         )
     if mine and running is not None and running.path != path:
-        st.info(f"Your experiment is running: {running.experiment.title}.", icon=":material/hourglass:")
+        st.info(f"Your experiment is running: {literal(running.experiment.title)}.", icon=":material/hourglass:")
     announce(experiment, sample, path, len(keys), done, mine)
     with st.container(horizontal=True):
         word = "Resume" if 0 < done < len(keys) else "Run"
@@ -230,7 +235,7 @@ def run_here(lab: Laboratory, owner: str, asked: Experiment) -> Watched | None:
             lab.stop(owner)
             st.rerun()
     if lab.complaint:
-        st.error(lab.complaint)
+        st.error(literal(lab.complaint))
     active = mine and running is not None and running.path == path
     return Watched(experiment, path, frozenset(keys), mine, active)
 
@@ -253,7 +258,7 @@ def start(lab: Laboratory, owner: str, experiment: Experiment, sample: int) -> N
     try:
         lab.start(experiment, sample, owner)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(literal(str(error)))
         return
     st.rerun()
 
@@ -276,7 +281,7 @@ def show_rows(watched: Watched) -> None:
     try:
         results = results_of(str(watched.path), *version_of(watched.path))
     except ValueError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         return
     explore(results, watched.experiment.methods)
 

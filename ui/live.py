@@ -150,7 +150,7 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
         )
         return
     if snapshot.status == "failed":
-        st.error(f"The run failed: {snapshot.error}")
+        st.error(f"The run failed: {literal(snapshot.error)}")
         return
     parts = [f"**{WORDS[snapshot.status]}**"]
     if snapshot.status == "compiling":

@@ -33,6 +33,7 @@ from ui.jobs.meanwhile import Meanwhile
 from ui.page_run import Run
 from ui.sidebar import Chosen, problem_of, sidebar
 from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START
+from ui.words import literal
 
 AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
 
@@ -100,7 +101,7 @@ def start(chosen: Chosen) -> Run | None:
         if (end := job.start().wait(AT_ONCE)).status == "failed":
             raise ValueError(end.error)
     except (ValueError, MemoryError) as error:
-        st.error(str(error) or "There is not enough memory for this problem: take fewer points.")
+        st.error(literal(str(error) or "There is not enough memory for this problem: take fewer points."))
         return earlier
     if earlier is not None:
         earlier.job.stop()

@@ -31,9 +31,9 @@ class Page:
     default: bool = False
 
     def show(self) -> None:
-        from ui import clicks, present, upload_budget, url_state, visitors, warmup
+        from ui import messages, present, upload_budget, url_state, visitors, warmup
 
-        clicks.begin()
+        messages.begin()
         upload_budget.begin()
         visitors.begin()
         present.begin()

@@ -23,6 +23,7 @@ from ui.jobs.pool import POOL
 from ui.jobs.shelf import SHELF
 from ui.size import Size
 from ui.state import CANVAS, panel_key, widget_key
+from ui.words import literal
 
 CONSTRAINT_LABELS = {
     widgets.AUTOMATIC: "as the model suggests",
@@ -126,7 +127,7 @@ def images() -> tuple[Pair, dict[str, Any]] | None:
     try:
         pair = data.load(dataset, tuple(sorted(params.items())))
     except ValueError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         return None
     return pair, {"dataset": dataset, "dataset_params": params}
 
@@ -151,7 +152,7 @@ def choose_points(pair: Pair, *, drawn: bool) -> tuple[Pair, dict[str, Any], boo
             counts = tuple(replace(before, points=source, point_params=params).counts.items())
             pair = detected(pair, source, counts, before.slants)
         except ValueError as error:
-            st.warning(str(error))
+            st.warning(literal(str(error)))
     edits = canvas.edits(CANVAS, pair.left.points.xy, pair.right.points.xy, pair.truth)
     if edits.changed:
         same = (len(edits.left), len(edits.right)) == pair.shape

@@ -105,7 +105,7 @@ def two_images() -> Pair | None:
         pair = uploaded(both, (_bytes(spots[0]), _bytes(spots[1])), _bytes(truth), name)
     except ValueError as error:
         pair = uploaded(both, (None, None), None, name)  # a bad image is told by this one
-        st.error(f"{error} The pair stays, without that file.")
+        st.error(literal(f"{error} The pair stays, without that file."))
     else:
         if min(pair.shape) > 0:
             st.caption(f"The points of your files are used{', and their truth' if pair.truth is not None else ''}.")

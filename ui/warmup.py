@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
@@ -104,7 +105,15 @@ def latest(stages: Iterable[str]) -> str:
     return max(stages, key=list(STAGES).index)
 
 
-@st.cache_resource(show_spinner=False)
-def begin() -> WarmUp:
-    """The server's one warm-up, started by whoever asks first."""
+_BEGINNING = threading.Lock()
+
+
+@cache
+def _warm_up() -> WarmUp:
     return WarmUp()
+
+
+def begin() -> WarmUp:
+    """The server's one warm-up, started by whoever asks first; no cache of Streamlit's, which somebody may empty."""
+    with _BEGINNING:
+        return _warm_up()

@@ -15,6 +15,7 @@ from ui import visitors
 from ui.jobs.pool import POOL
 from ui.jobs.task import Progress, Task, Work
 from ui.state import ANSWERS, WORK
+from ui.words import literal
 
 TICK = 0.5  # seconds between two updates
 MOST_ANSWERS = 24
@@ -110,6 +111,6 @@ def _show(was_busy: bool) -> None:
         waiting = "waiting for its turn" if now.status == "waiting" else now.text
         told.progress(now.share, f"**{asked.title}** {waiting}".strip())
     elif now.status == "failed":
-        told.error(f"{asked.title}: {now.error}")
+        told.error(f"{asked.title}: {literal(now.error)}")
     elif now.status in ENDS:
         told.caption(f"{asked.title}: {ENDS[now.status]}")

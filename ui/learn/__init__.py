@@ -44,7 +44,8 @@ def turn_to(key: str) -> None:
 
 
 def chosen() -> None:
-    turn_to(st.session_state["learn contents"])
+    if (key := st.session_state["learn contents"]) in CHAPTERS:  # what a browser sends may be anything
+        turn_to(key)
 
 
 def navigation(now: Chapter) -> None:

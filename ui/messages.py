@@ -1,8 +1,11 @@
-"""A click that meets a tick is heard once.
+"""What is heard of what a browser says; there is no door of Streamlit's own for either.
 
-Streamlit's page tells the server of a click with its next timer, not at once (seen in 1.67). A tick that is due before
-that takes the click along, and then the click comes once more by itself: a Pause is undone, a step becomes two, ρ × 10
-becomes ρ × 100. Nobody clicks by ticking, so what a tick takes along is left out; the click's own message follows.
+**A click that meets a tick is heard once.** Streamlit's page tells the server of a click with its next timer, not at
+once (seen in 1.67). A tick that is due before that takes the click along, and then the click comes once more by itself:
+a Pause is undone, a step becomes two, ρ × 10 becomes ρ × 100. Nobody clicks by ticking, so what a tick takes along is
+left out; the click's own message follows.
+
+**Nobody empties the caches.** They are everybody's, and the page's menu does not offer it; a program could still ask.
 """
 
 from typing import Any
@@ -23,7 +26,7 @@ def leave_out(message: ClientState | None) -> None:
 
 
 def begin() -> None:
-    """Listen to all pages like this from now on; there is no door of Streamlit's own for it."""
+    """Listen to all pages like this from now on."""
     hear: Any = getattr(AppSession, "request_rerun", None)
     if hear is None or hasattr(hear, "leaves_out"):
         return
@@ -34,3 +37,4 @@ def begin() -> None:
 
     heard.leaves_out = True  # type: ignore[attr-defined]
     AppSession.request_rerun = heard  # type: ignore[method-assign]
+    AppSession._handle_clear_cache_request = lambda self: None  # type: ignore[method-assign]

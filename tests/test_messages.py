@@ -1,9 +1,10 @@
-"""A tick carries no clicks: the browser tells of every one by itself, too."""
+"""A tick carries no clicks: the browser tells of every one by itself, too; and nobody empties everybody's caches."""
 
+import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 
-from ui import clicks
+from ui import messages
 
 
 def message(*, tick: bool) -> ClientState:
@@ -19,7 +20,7 @@ def message(*, tick: bool) -> ClientState:
 
 def test_a_tick_tells_all_but_the_clicks_that_it_met():
     tick, alone = message(tick=True), message(tick=True)
-    clicks.leave_out(tick)
+    messages.leave_out(tick)
     assert [state.id for state in tick.widget_states.widgets] == ["slider"]
     del alone.widget_states.widgets[1:]
     assert tick == alone
@@ -27,17 +28,19 @@ def test_a_tick_tells_all_but_the_clicks_that_it_met():
 
 def test_a_click_of_its_own_is_heard_as_it_was_told():
     said = message(tick=False)
-    clicks.leave_out(said)
+    messages.leave_out(said)
     assert said == message(tick=False)
-    clicks.leave_out(None)  # a page that is drawn for the first time says nothing
+    messages.leave_out(None)  # a page that is drawn for the first time says nothing
 
 
 def test_the_server_listens_like_that_however_often_it_is_told_to(monkeypatch):
     heard: list[ClientState | None] = []
     monkeypatch.setattr(AppSession, "request_rerun", lambda session, said: heard.append(said))
-    clicks.begin()
+    monkeypatch.setattr(AppSession, "_handle_clear_cache_request", lambda session: pytest.fail("it was emptied"))
+    messages.begin()
+    AppSession._handle_clear_cache_request(None)
     listen = AppSession.request_rerun
-    clicks.begin()
+    messages.begin()
     assert AppSession.request_rerun is listen
     listen(None, message(tick=True))
     listen(None, message(tick=False))
