@@ -248,7 +248,8 @@ class PairwiseColumns:
 class Runtime:
     """A problem's potentials, merged: one unary vector, one set of pairwise columns, trees for the sparse tensors."""
 
-    def __init__(self, layout: Layout, given: Sequence[Potential], memory: int) -> None:
+    def __init__(self, layout: Layout, given: Sequence[Potential], memory: int, *, scaled: bool = True) -> None:
+        """`scaled`: also look for the largest cost, which takes every column of a formula."""
         self.n = layout.n
         self.lock = threading.Lock()
         self.clock = 1
@@ -268,7 +269,9 @@ class Runtime:
         self.columns: tuple[PairwiseColumns, ...] = ()
         if formulas or matrix is not None:
             self.columns = self._pairwise(layout, formulas, matrix, memory)
-            for p in formulas:  # a formula's own range, so that its scale does not depend on what else is there
+            for p in (
+                formulas if scaled else ()
+            ):  # a formula's own range, so that its scale does not depend on what else is there
                 own = p.largest
                 if own is None:
                     alone = len(formulas) == 1 and matrix is None

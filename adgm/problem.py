@@ -163,6 +163,14 @@ class Problem:
         """The energy of a matching: from the tables if there are any, else from what it pays alone."""
         return self.energy(assignment) if "runtime" in vars(self) else self.paid(assignment)
 
+    def gradient(self, assignment: NDArray[np.bool_]) -> FloatArray:
+        """Of the energy, at a matching: from the tables if there are any, else only from what this one needs."""
+        blocks = np.stack([assignment.astype(float)] * max(2, self.order))
+        tables = vars(self).get("runtime") or Runtime(self.layout, self.potentials, self.memory, scaled=False)
+        parts = [part for d in range(self.order) for part in tables.contract(blocks, d)]
+        found: FloatArray = np.sum(parts, axis=0)
+        return found
+
     def energies(self, blocks: Sequence[ArrayLike] | FloatArray) -> list[float]:
         """F^d(x_1, …, x_d) for each order d = 1 … D: the terms of (14) GM-decomposed."""
         x = self._blocks(blocks)

@@ -117,9 +117,7 @@ def true_assignment(problem: Problem, truth: ArrayLike) -> Assignment:
     ]
     if not any(demanded):
         return chosen
-    x = chosen.astype(float)
-    blocks = [x] * max(2, problem.order)
-    slope = np.sum([problem.contract(blocks, d) for d in range(problem.order)], axis=0)  # the energy's gradient
+    slope = problem.gradient(chosen)
     span = float(np.ptp(slope)) or 1.0
     appeal = 0.6 + 0.3 * (slope.max() - slope) / span  # above ½, what a free side must exceed; below any true pair
     busy = np.zeros(problem.n, bool)

@@ -4,8 +4,12 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, solve
+from adgm.run import unary_matching
+from features.datasets import DATASETS
 from features.keypoints import Keypoints
 from features.metrics import (
     Metrics,
@@ -21,6 +25,7 @@ from features.metrics import (
     shares,
     true_assignment,
 )
+from features.models import MODELS
 from features.pairs import Pair, View
 from problems import mixed, planted
 
@@ -158,3 +163,33 @@ def test_the_rounded_curve_ends_at_the_matching():
     curve = RoundedCurve(problem)
     result = solve(problem, watch=curve, every=5)
     assert curve.iterations[-1] == result.iterations and min(curve.energies) == pytest.approx(result.energy)
+
+
+@pytest.mark.parametrize("tables", [False, True])
+def test_measuring_builds_no_tables_and_tells_the_same_with_them(tables):
+    """A page measures a run that was out of time before it had any: they may take minutes."""
+    pair = DATASETS["random"].load(inliers=6, outliers=2, left_outliers=2)
+    problems = [MODELS[key].build(pair) for key in ("B", "third", "combined")]
+    for problem in problems:
+        found = unary_matching(problem)
+        if tables:
+            assert problem.scale > 0
+        told = measure(pair, problem, found, "cost")
+        assert ("runtime" in vars(problem)) == tables
+        fresh = Problem(problem.shape, problem.potentials, problem.rows, problem.cols, problem.candidates)
+        assert told.energy == pytest.approx(fresh.energy(found), rel=1e-12)
+        completed = true_assignment(problem, pair.truth)
+        assert told.truth_energy == pytest.approx(fresh.energy(completed), rel=1e-12)
+        assert np.array_equal(completed, true_assignment(fresh, pair.truth))
+
+
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(some.integers(0, 10**6))
+def test_the_gradient_is_what_a_match_more_costs_first(seed):
+    problem = mixed(seed=seed)
+    x = np.random.default_rng(seed).random(problem.n) < 0.3
+    blocks = [x.astype(float)] * max(2, problem.order)
+    slope = np.sum([problem.contract(blocks, d) for d in range(problem.order)], axis=0)
+    bare = Problem(problem.shape, problem.potentials, problem.rows, problem.cols, problem.candidates)
+    assert np.allclose(bare.gradient(x), slope) and "runtime" not in vars(bare)
+    assert np.allclose(problem.gradient(x), slope)
