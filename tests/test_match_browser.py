@@ -193,6 +193,7 @@ def test_back_gives_back_the_pair_before_and_its_run(visit):
     page.page.get_by_role("button", name="Warp", exact=True).click()
     page.says(re.compile("^Warp.* points · "))
     page.wait_until(lambda: "data=warp" in page.page.url)
+    page.page.get_by_role("button", name="Warp", exact=True).wait_for(state="hidden")  # what pops up covers no picture
     page.page.go_back()
     page.says(re.compile("^Random points.* points · "))
     page.says(re.compile("· run 1$"))

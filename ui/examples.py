@@ -13,6 +13,7 @@ from features.parameters import Value
 from features.recipe import OWN, Recipe
 from ui import url_state
 from ui.pictures import inline
+from ui.state import GALLERY
 
 THUMBNAIL = (100, 50)  # pixels: two images side by side
 
@@ -62,11 +63,17 @@ def show(*, pictures: bool = True) -> None:
                     example.title,
                     key=f"example {example.title}",
                     help=example.about,
-                    on_click=url_state.use,
+                    on_click=take,
                     args=(example.recipe,),
                     width="stretch",
                     type="primary" if chosen(example) else "secondary",
                 )
+
+
+def take(recipe: Recipe) -> None:
+    """An example was chosen: it is looked at, and the others go out of sight."""
+    url_state.use(recipe)
+    st.session_state[GALLERY] = False
 
 
 def sheet() -> NDArray[np.uint8]:

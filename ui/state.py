@@ -86,6 +86,7 @@ BOOK: "Slot[Book]" = Slot("run book")  # every run since the page was opened
 CANVAS = "pair"  # whose edits are part of the choice
 PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"
 BOTH = "both images"  # dropped in the main area
+GALLERY = "examples"  # that pop up
 TOOL, MATCH = "debug tool", "debug match"
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
 

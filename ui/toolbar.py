@@ -14,7 +14,7 @@ from ui import examples, present, scrubber, url_state
 from ui.jobs.job import Snapshot
 from ui.page_run import Run
 from ui.sidebar import Chosen
-from ui.state import APART, EDIT, GRAPH, LIMIT, PACE, POLISH, RUN, START
+from ui.state import APART, EDIT, GALLERY, GRAPH, LIMIT, PACE, POLISH, RUN, START
 
 OVERLAYS: dict[str, str | None] = {"none": None, "Delaunay": "delaunay", "nearest": "nearest", "complete": "complete"}
 # Slowed down by default: a run often takes a few hundredths of a second, and a newcomer should see it move.
@@ -78,7 +78,7 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         gallery = st.popover(
             "Examples",
             icon=":material/photo_library:",
-            key="examples",
+            key=GALLERY,
             help="Pairs worth seeing, and your own pictures",
             disabled=present.locked("images") or present.locked("model"),
             on_change="rerun",
