@@ -89,8 +89,9 @@ def offer_report(case: Case | None, book: RunBook, entries: list[Entry]) -> None
     if made is not None and made.value is not None and made.value[0] == numbers:
         download("Save the report", "run-book.html", made.value[1], icon=":material/download:")
     else:
+        many = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
         about = "One file with every picture and every curve of these runs"
-        working.button(case, REPORT, f"Report on {len(entries)} runs (HTML)", work, help=about)
+        working.button(case, REPORT, f"Report on {many} (HTML)", work, help=about)
 
 
 def matches(entry: Entry, words: str, verdicts: list[str]) -> bool:
