@@ -17,6 +17,7 @@ from ui import canvas
 from ui.canvas import KINDS, Line, Side
 
 ROOT = Path(__file__).parents[1]
+TOO_MANY = canvas.MOST_POINTS + 1
 SCRIPTS = ("partners.js", "canvas.js", "paint.js", "matrix.js")
 SOURCES = [(ROOT / "ui" / "canvas" / name).read_text(encoding="utf-8") for name in SCRIPTS]
 
@@ -131,15 +132,7 @@ def test_an_edit_is_kept_clipped_and_sent_back_under_its_number():
 
 @pytest.mark.parametrize(
     "left",
-    [
-        "no list",
-        [[1]],
-        [["a", "b"]],
-        [[1, float("nan")]],
-        [[1, 2, 3]],
-        [[1, 10**400]],
-        [[0, 0]] * (canvas.MOST_POINTS + 1),
-    ],
+    ["no list", [[1]], [["a", "b"]], [[1, float("nan")]], [[1, 2, 3]], [[1, 10**400]], [[0, 0]] * TOO_MANY],
     ids=["text", "one number", "words", "nan", "three numbers", "400 digits", "too many"],
 )
 def test_a_refused_edit_brings_the_kept_points_back(left):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from features.pairs import Pair, plain_seed
+from features.pairs import TOLERANCE, Pair, plain_seed
 from features.parameters import Parameter, checked
 
 
@@ -30,3 +30,9 @@ class Dataset:
         values = usual | checked(self.parameters, given, self.label)
         seed = int(values["seed"])
         return self.make(images=images, **{**values, "seed": plain_seed(seed)}).shuffled(seed)
+
+
+def tolerance_parameter() -> Parameter:
+    """Of a data set whose truth is a map."""
+    what = "Right is within so many pixels of the map."
+    return Parameter("tolerance", "Tolerance", "float", TOLERANCE, what, 0.5, 20, unit="px")

@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from features.datasets.base import Dataset
+from features.datasets.base import Dataset, tolerance_parameter
 from features.datasets.download import data_dirs, find
 from features.images import Image, decode
 from features.keypoints import DETECTORS
-from features.pairs import SIDES, TOLERANCE, Pair, View, found_in
+from features.pairs import SIDES, Pair, View, found_in
 from features.parameters import Parameter, seed_parameter
 
 SCENES = {
@@ -104,16 +104,7 @@ OXFORD = Dataset(
             "Whether a photograph is looked at again from a slant where points hardly agree.",
             choices=SLANTS,
         ),
-        Parameter(
-            "tolerance",
-            "Tolerance",
-            "float",
-            TOLERANCE,
-            "Right is within so many pixels of the map.",
-            0.5,
-            20,
-            unit="px",
-        ),
+        tolerance_parameter(),
         seed_parameter(),
     ),
     make=load,

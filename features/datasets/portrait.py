@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from features.datasets.base import Dataset
+from features.datasets.base import Dataset, tolerance_parameter
 from features.datasets.warp import SIZE, TABLE, photograph
 from features.images import Image, from_array
 from features.keypoints import DETECTORS
-from features.pairs import TOLERANCE, Pair, View
+from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
 from features.slants import SIDES, detect_both
 
@@ -80,16 +80,7 @@ PORTRAIT = Dataset(
         Parameter("noise", "Noise", "float", 4.0, "Standard deviation of the grey levels (of 255).", 0, 60),
         Parameter("detector", "Detector", "choice", "sift", "What finds the points.", choices=tuple(DETECTORS)),
         Parameter("points", "Points", "int", 300, "At most so many in each picture.", 10, 2000),
-        Parameter(
-            "tolerance",
-            "Tolerance",
-            "float",
-            TOLERANCE,
-            "Right is within so many pixels of the map.",
-            0.5,
-            20,
-            unit="px",
-        ),
+        tolerance_parameter(),
         seed_parameter("Another seed, other noise and another order of the right points"),
     ),
     make=load,
