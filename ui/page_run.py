@@ -1,12 +1,12 @@
 """A run as the page knows it: the job, what it was asked, and what can be said about its matching."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from adgm import Problem
+from adgm.once import once
 from features.matching import Matching
 from features.metrics import measure
 from features.models import MODELS
@@ -51,12 +51,12 @@ class Run:
         same = (mine.method, mine.method_options, mine.check) == (now.method, now.method_options, now.check)
         return self.shows(chosen) and model_key(self.chosen) == model_key(chosen) and same
 
-    @cached_property
+    @once
     def matching(self) -> Matching:
         """What it ended with; ask only when the job is over."""
         return Matching(self.chosen.recipe, self.pair, self.problem, self.job.result())
 
-    @cached_property
+    @once
     def curves(self) -> Curves:
         """Of a run that is over."""
         return curves_of(self, self.job.snapshot(), self.job.frames())
@@ -66,7 +66,7 @@ class Run:
         """What energies can be compared by: the model with its parameters, on this pair."""
         return f"{model_key(self.chosen)} {pair_key(self.pair)}"
 
-    @cached_property
+    @once
     def truth_energy(self) -> float | None:
         nothing = np.zeros(self.problem.n, bool)
         return measure(self.pair, self.problem, nothing, self.sense).truth_energy
