@@ -15,8 +15,7 @@ from itertools import permutations
 
 import numpy as np
 
-from adgm._kernels import admm
-from adgm._kernels.cache import CACHED, fingerprint, mark
+from adgm._kernels.cache import FOLDER, mark
 from adgm._kernels.fusion import minimise_binary
 from adgm._kernels.hyperedges import least_joint
 from adgm.branch_and_bound import Node, Root
@@ -26,7 +25,7 @@ from adgm.methods import METHODS, solve
 from adgm.problem import Dense, Formula, Problem, Sparse
 from adgm.tied_rows import TiedNode, TiedRoot
 
-KEPT = CACHED  # whether what one process compiles is there for the next
+KEPT = FOLDER is not None  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
 TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
 EDGE = np.array([[0, 1]])
@@ -91,9 +90,8 @@ def local_search() -> None:
 
 def complete() -> bool:
     """Whether everything has been compiled before, by this very code."""
-    with suppress(OSError):
-        return KEPT and mark(admm).read_text(encoding="ascii") == fingerprint()
-    return False
+    done = mark()
+    return done is not None and done.exists()
 
 
 def compile_all() -> None:
@@ -107,9 +105,9 @@ def compile_all() -> None:
         print(name, flush=True)
         if beside is not None:
             beside.wait()
-    if KEPT:
+    if done := mark():
         with suppress(OSError):  # then the next one looks again
-            mark(admm).write_text(fingerprint(), encoding="ascii")
+            done.touch()
 
 
 if __name__ == "__main__":

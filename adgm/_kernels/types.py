@@ -1,12 +1,13 @@
 """What the kernels take: flat arrays, bundled by meaning."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from adgm._kernels.cache import CACHED
+from adgm._kernels.cache import kept
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.uint32]  # unsigned, so that indexing need not look for negative numbers
@@ -16,10 +17,14 @@ LongArray = NDArray[np.int64]
 BOX, CAPPED, SIMPLEX = 0, 1, 2  # 0 ≤ x ≤ 1;  x ≥ 0 and sum ≤ 1;  x ≥ 0 and sum = 1
 
 
-# Reassociation lets sums use vector registers; NaN and infinity keep their meaning.
-compiled = njit(cache=CACHED, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-# Small functions called millions of times: passing their arrays would cost more than what they do.
-inlined = njit(inline="always", cache=CACHED, nogil=True)
+def compiled(function: Callable[..., Any]) -> Any:
+    """Reassociation lets sums use vector registers; NaN and infinity keep their meaning."""
+    return kept(njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})(function))
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Small functions called millions of times: passing their arrays would cost more than what they do."""
+    return kept(njit(inline="always", nogil=True)(function))
 
 
 @compiled
