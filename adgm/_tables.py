@@ -22,6 +22,7 @@ from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
 
 DENSE_SHARE = 0.2  # of all pairs: a potential on more edges than this is faster as a matrix
 FULL = 24  # pairs of variables per hyperedge up to which a tree of third order has a node for every pair
+GROUP = 64  # columns that are added up at once: a multiple of the four that `add_columns` takes together
 MOST_NAMED = 1 << 21  # variables: the number of a triple has 64 bits
 DENSE = (
     3  # a product with more than a third of the pairs of variables is faster row by row than along a tree (measured)
@@ -222,16 +223,22 @@ class PairwiseColumns:
         return order[(self.owner[order] < 0) | (self.table.used[order] < clock)][:wanted]
 
     def product(self, x: FloatArray, clock: int) -> FloatArray:
-        """Σ_j x_j · column j, computing what is not stored."""
+        """Σ_j x_j · column j, computing what is not stored; the same to the last bit whatever is stored."""
         question, answer = self.last
         if np.array_equal(x, question):  # a start's energy and its first step ask for the same
             return answer
         support = np.flatnonzero(x).astype(np.uint32)
-        stored = support[self.table.slot[support] >= 0]
+        place = self.table.slot[support]
+        missing = place < 0
+        self.table.used[place[~missing]] = clock
+        computed = (value for _, values in self.chunks(support[missing], clock) for value in values)
         result = np.zeros(self.layout.n)
-        kernels.add_columns(self.table, clock, x, stored, len(stored), result)
-        for some, values in self.chunks(support[self.table.slot[support] < 0], clock):
-            result += x[some] @ values
+        for at in range(0, len(support), GROUP):
+            some = slice(at, at + GROUP)
+            columns = [self.table.data[p] if p >= 0 else next(computed) for p in place[some]]
+            each = np.arange(len(columns))
+            table = Columns(each.astype(np.int32), np.stack(columns), np.zeros_like(each))
+            kernels.add_columns(table, clock, x[support[some]], each.astype(np.uint32), len(each), result)
         self.last = x.copy(), result
         return result
 
