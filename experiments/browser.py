@@ -51,9 +51,10 @@ class Server:
     process: subprocess.Popen[bytes]
     log: Path
     answer: Path
+    read: int = 0  # characters of the log that somebody else has looked at
 
     def written(self) -> str:
-        return self.log.read_text(encoding="utf-8", errors="replace")
+        return self.log.read_text(encoding="utf-8", errors="replace")[self.read :]
 
     def complaints(self) -> str:
         """Its log, if anything went wrong; a page that was closed in the middle of an answer is nobody's fault."""

@@ -1,21 +1,37 @@
-"""What tests need from outside: the real data and a real browser. Missing ones skip, or fail where CI demands them."""
+"""What tests need from outside: the real data and a real browser. Missing ones skip, or fail where CI demands them.
+
+Tests with a browser form one group, which one worker runs: they share one Chromium and one server. All other tests of
+a file form a group, so that what a file builds is built once.
+"""
 
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
+from adgm._kernels import cache
 from experiments.browser import Server, Visit, chromium, chromium_path, serving
+
+settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+settings.load_profile("repeatable")
 
 
 def missing(what: str, demanded_by: str) -> None:
     if os.environ.get(demanded_by):
         pytest.fail(f"{what}, and {demanded_by} demands it")
     pytest.skip(what)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Servers and commands that the tests start find the kernels where the tests have them."""
+    if cache.FOLDER is not None:
+        os.environ[cache.VARIABLE] = str(cache.FOLDER.parent)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -26,14 +42,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: those in a browser wait half of their time."""
+    """One worker more than there are cores: the one with the browser waits half of its time."""
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files that take longest first, so that no worker is left alone with one of them at the end."""
-    slow = {item.path for item in items if item.get_closest_marker("browser") is not None}
-    items.sort(key=lambda item: item.path not in slow)
+    """Form the groups; the one with the browser comes first, so that it is not left alone at the end."""
+    browser = {item: item.get_closest_marker("browser") is not None for item in items}
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("browser" if browser[item] else item.path.stem))
+    items.sort(key=lambda item: not browser[item])
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +61,17 @@ def same_main_module() -> Iterator[None]:
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
+
+
+@pytest.fixture(autouse=True)
+def no_run_goes_on() -> Iterator[None]:
+    """What a test has started in the server's pool ends with it: else it takes the places of the tests that follow."""
+    yield
+    pool = sys.modules.get("ui.jobs.pool")
+    for member in list(pool.POOL.members) if pool else ():
+        if hasattr(member, "stop"):
+            member.stop()
+            member.wait()
 
 
 @pytest.fixture(scope="session")
@@ -63,13 +93,20 @@ def browser() -> Iterator[object]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app on a machine without the real data sets, whose runs end soon after their page is gone."""
-    cache = str(tmp_path_factory.mktemp("cache"))
-    with serving(ADGM_DATA_DIR=None, XDG_CACHE_HOME=cache, ADGM_PATIENCE="20") as running:
+    folder = str(tmp_path_factory.mktemp("cache"))
+    with serving(ADGM_DATA_DIR=None, XDG_CACHE_HOME=folder, ADGM_PATIENCE="20") as running:
         yield running
-        assert not running.complaints()
+
+
+@pytest.fixture(scope="module")
+def server(app: Server) -> Iterator[Server]:
+    """The app, which must not complain while the tests of this file run."""
+    mine = replace(app, read=len(app.written()))
+    yield mine
+    assert not mine.complaints()
 
 
 @pytest.fixture(scope="module")

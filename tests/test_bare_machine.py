@@ -54,6 +54,7 @@ def can_be_shut() -> bool:
     return shutil.which("unshare") is not None and not subprocess.run(shut("true"), capture_output=True).returncode
 
 
+@pytest.mark.long
 def test_a_run_begins_where_nothing_can_be_written_nobody_is_reached_and_the_clock_is_wrong(monkeypatch):
     if not can_be_shut():
         pytest.skip("a read-only view of the disks needs namespaces, which this machine does not give")

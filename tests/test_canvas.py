@@ -281,6 +281,7 @@ def test_hover_tells_click_isolates_and_a_click_beside_lets_go(visit):
     page.expect_says("picked None None")
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_images_and_script_are_fetched_once_and_updates_stay_small(visit):
     page = visit("view")
@@ -339,6 +340,7 @@ def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit
     assert page.board("board => board.points[0].length") == 4
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_partners_are_set_with_the_mouse_and_the_keys_and_undone(visit):
     page = visit("edit")
@@ -365,6 +367,7 @@ def test_partners_are_set_with_the_mouse_and_the_keys_and_undone(visit):
     page.expect_says("right [[60, 60], [150, 150], [240, 240]]")
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_wheel_zooms_at_the_pointer_drag_moves_and_the_view_can_be_reset(visit):
     page = visit("view")
@@ -389,6 +392,7 @@ def test_wheel_zooms_at_the_pointer_drag_moves_and_the_view_can_be_reset(visit):
         assert page.board("board => board.memory.zoom") == zoom
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_everything_can_be_done_with_the_keyboard(visit):
     page = visit("view")
@@ -415,6 +419,7 @@ def test_everything_can_be_done_with_the_keyboard(visit):
     page.expect_says("left [[61, 70], [200, 150], [340, 240]]")
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_narrow_pages_stack_the_images_without_overflow(visit):
     page = visit("view", width=390, device_scale_factor=2, has_touch=True)
@@ -436,6 +441,7 @@ def test_narrow_pages_stack_the_images_without_overflow(visit):
     page.wait_until(lambda: page.board("board => !board.stacked"))
 
 
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_kinds_differ_on_the_canvas_and_the_frame_follows_the_theme(visit, scheme):

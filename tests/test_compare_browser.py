@@ -83,6 +83,7 @@ def visit(browser, server):
         assert not one.errors
 
 
+@pytest.mark.long
 def test_compare_all_sort_take_away_and_open_a_row(visit):
     here = visit(QUERY)
     problem = PAIR.problem()
@@ -149,6 +150,7 @@ def test_stop_half_way_and_a_phone_shows_it_all(visit):
     assert here.main.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
 
 
+@pytest.mark.long
 def test_looking_at_the_options_of_a_method_changes_none(visit):
     here = visit(QUERY)
     here.settled()

@@ -18,6 +18,7 @@ def percent(visit: Visit, label: re.Pattern[str]) -> tuple[float, str]:
     return float(value.strip("% \n")), metric.get_by_test_id("stMetricDelta").inner_text()
 
 
+@pytest.mark.long
 def test_a_fit_improves_unseen_pairs_is_used_on_match_and_reported(browser, tmp_path):
     with serving() as server:
         visit = Visit(browser, f"{server.url}/?{BAD}&run=1")

@@ -27,6 +27,7 @@ def synthetic(browser, server: Server) -> Visit:
     return visit
 
 
+@pytest.mark.long
 def test_run_stop_resume_report_and_a_pair_behind_a_point(browser, server):
     visit = synthetic(browser, server)
     visit.main.get_by_role("button", name="Clear all").click()

@@ -54,28 +54,37 @@ def named(text: str) -> list[tuple[str, list[str]]]:
 
 MODULES = sorted(path for room in ("adgm", "features", "experiments", "ui") for path in (ROOT / room).rglob("*.py"))
 SOURCES = [*MODULES, ROOT / "README.md", ROOT / "assets" / "results" / "README.md"]
-NAMED = [
-    pytest.param(package, words, id=f"{path.relative_to(ROOT)}: {' '.join([package, *words])}")
-    for path in SOURCES
-    for text in (texts(path) if path.suffix == ".py" else [path.read_text(encoding="utf-8")])
-    for package, words in named(text)
-]
 
 
-def test_commands_are_found_in_messages_examples_and_readmes():
-    every = "\n".join(param.id for param in NAMED)
+@pytest.fixture(scope="module")
+def every() -> dict[str, tuple[str, list[str]]]:
+    """All commands that are named: where and how they are written, with package and words."""
+    found = {}
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        for part in (
+            (texts(path) if path.suffix == ".py" else [text]) if "python -m" in text or "PROGRAM" in text else ()
+        ):
+            for package, words in named(part):
+                found[f"{path.relative_to(ROOT)}: {' '.join([package, *words])}"] = package, words
+    return found
+
+
+def test_commands_are_found_in_messages_examples_and_readmes(every):
+    written = "\n".join(every)
     for place in ("experiments/runner.py: features datasets --download", "features/__main__.py: features match"):
-        assert place in every
-    assert "experiments/toml_spec.py: experiments list --methods" in every and "README.md: experiments bench" in every
+        assert place in written
+    assert "experiments/toml_spec.py: experiments list --methods" in written
+    assert "README.md: experiments bench" in written
     assert named("see `python -m features list`.") == [("features", ["list"])]
 
 
-@pytest.mark.parametrize(("package", "words"), NAMED)
-def test_a_command_that_is_named_exists(package, words, capsys):
-    try:
-        PARSERS[package]().parse_args(words)
-    except SystemExit as end:
-        assert end.code == 0, capsys.readouterr().err
+def test_every_command_that_is_named_exists(every, capsys):
+    for place, (package, words) in every.items():
+        try:
+            PARSERS[package]().parse_args(words)
+        except SystemExit as end:
+            assert end.code == 0, f"{place}: {capsys.readouterr().err}"
 
 
 @pytest.mark.parametrize("words", [["list"], ["download", "house"], ["match", "--modle", "B"]])
@@ -87,7 +96,13 @@ def test_a_command_that_does_not_exist_would_be_noticed(words, capsys):
 
 def test_the_installed_command_that_is_named_is_installed():
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
-    said = {text for path in MODULES for text in texts(path) if "`adgm-explorer" in text}
+    said = {
+        text
+        for path in MODULES
+        if "`adgm-explorer" in path.read_text(encoding="utf-8")
+        for text in texts(path)
+        if "`adgm-explorer" in text
+    }
     assert said and "adgm-explorer" in scripts
 
 

@@ -181,6 +181,7 @@ def wait_for(condition) -> None:
         time.sleep(0.05)  # pytest's own limit ends what never happens
 
 
+@pytest.mark.long
 def test_one_experiment_at_a_time_which_its_owner_may_stop_and_anyone_goes_on_with():
     lab, path = Laboratory(), store_path(LONG)
     lab.start(LONG, 3000, "ann")
@@ -209,6 +210,7 @@ def serve(ready: Connection) -> None:
     signal.pause()
 
 
+@pytest.mark.long
 def test_a_killed_server_takes_its_experiment_along_and_the_next_one_goes_on_without_a_row_lost_or_repeated():
     path, (ours, theirs) = store_path(LONG), FORK.Pipe()
     server = FORK.Process(target=serve, args=(theirs,))

@@ -123,6 +123,7 @@ def test_a_search_finds_what_is_not_linear():
     assert found.train[0].error > 0.05 and found.test[1].error < found.test[0].error
 
 
+@pytest.mark.long
 def test_house_comes_back_from_bad_constants(data_dir):
     bad = {"weight": 100.0, "sigma_l": 5.0, "sigma_a": 10.0}
     start = Recipe("house", {"left": 0, "right": 80}, "A", bad)

@@ -191,14 +191,19 @@ def test_elapsed_counts_computing_only_and_the_time_limit_ends_it(run):
     assert end.elapsed >= 0.3 and end.remaining == 0
 
 
-def test_an_unwatched_job_ends_by_itself_even_when_paused(run):
-    for paused in (False, True):
-        job = run(patience=3.0, paused=paused)
-        for _ in range(50):  # longer than its patience, and looked at again and again
-            time.sleep(0.1)
-            job.touch()
-        assert job.snapshot().active
-        assert job.wait(60).status == "abandoned"
+@pytest.mark.parametrize("paused", [False, True])
+def test_an_unwatched_job_ends_by_itself_even_when_paused(run, monkeypatch, paused):
+    now = [0.0]
+    monkeypatch.setattr("ui.jobs.job.monotonic", lambda: now[0])
+    job = run(patience=0.1, paused=paused)
+    for _ in range(5):  # longer than its patience, and looked at again and again
+        now[0] += 0.06
+        job.touch()
+        seen = job.snapshot().iteration
+        eventually(lambda seen=seen: paused or job.snapshot().iteration > seen)
+    assert job.snapshot().active
+    now[0] += 0.11
+    assert job.wait(60).status == "abandoned"
 
 
 def test_rho_can_be_changed_on_the_way(run):

@@ -81,6 +81,7 @@ def test_the_keyboard_alone_walks_through_all_chapters_and_back(visit):
     assert student.chapter() == COURSE[0].key
 
 
+@pytest.mark.long
 def test_keys_answer_step_and_keep_out_of_the_way_of_typing(visit):
     student = visit("chapter=split")
     radio = student.main.get_by_test_id("stRadio").get_by_role("radio").first
@@ -102,6 +103,7 @@ def test_keys_answer_step_and_keep_out_of_the_way_of_typing(visit):
     assert student.chapter() == "step"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chapter", [each for each in COURSE if each.question.options], ids=lambda each: each.key)
 def test_a_wrong_and_a_right_answer_fit_the_screen(visit, chapter):
     student = visit(f"chapter={chapter.key}")
@@ -143,6 +145,7 @@ def test_the_first_chapter_is_solved_by_hand_and_its_points_move(visit):
     student.wait_until(lambda: student.page.url != before)
 
 
+@pytest.mark.long
 def test_the_target_is_dragged_beyond_a_corner(visit):
     student = visit("chapter=simplex")
     student.press("Check")
@@ -161,6 +164,7 @@ def test_the_target_is_dragged_beyond_a_corner(visit):
     student.assert_fits()
 
 
+@pytest.mark.long
 def test_an_entry_is_picked_and_its_target_added_up(visit):
     student = visit("chapter=step")
     student.page.get_by_role("button", name=re.compile("x₂.*row B, column 3")).click()
@@ -177,6 +181,7 @@ def test_an_entry_is_picked_and_its_target_added_up(visit):
     student.assert_fits()
 
 
+@pytest.mark.long
 def test_a_locked_link_locks_and_presents(visit):
     student = visit("chapter=penalty&rho=1.0&lock=rho&present=1")
     student.main.locator('[data-testid="stSlider"] [data-disabled=true]').first.wait_for()
@@ -194,6 +199,7 @@ def test_a_locked_link_locks_and_presents(visit):
     student.at("order")
 
 
+@pytest.mark.long
 def test_worksheets_are_taken_away(visit):
     lecturer = visit()
     lecturer.button("For the class").click()
@@ -205,6 +211,7 @@ def test_worksheets_are_taken_away(visit):
         assert ("Answer." in text) == has
 
 
+@pytest.mark.long
 def test_to_match_and_back(visit):
     student = visit("chapter=verdict&problem=second")
     student.main.get_by_text("Open this on Match").click()
@@ -215,6 +222,7 @@ def test_to_match_and_back(visit):
     assert "problem=second" in student.page.url
 
 
+@pytest.mark.long
 def test_match_hides_what_a_link_locks(visit):
     student = visit("data=random&model=B&lock=model,solver&ask=How+many?&answer=20", page="")
     student.main.get_by_role("button", name="Start", exact=True).wait_for()
@@ -225,6 +233,7 @@ def test_match_hides_what_a_link_locks(visit):
     assert student.side.get_by_text("Points", exact=True).first.is_visible()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_every_chapter_without_sideways_scrolling(visit, scheme):
     student = visit(viewport={"width": 390, "height": 844}, color_scheme=scheme)

@@ -80,6 +80,7 @@ def test_a_server_is_back_when_memory_and_threads_are():
     ]
 
 
+@pytest.mark.long
 def test_visitors_who_watch_and_who_bring_images_finish_on_a_real_server(capsys, monkeypatch):
     monkeypatch.setattr(load, "RUN", load.RUN.replace("max_iter=100", "max_iter=5"))
     monkeypatch.setattr(load, "OF", 2)
@@ -103,6 +104,7 @@ st.write(f"sessions: {sum(isinstance(one, AppSession) for one in gc.get_objects(
 """
 
 
+@pytest.mark.long
 def test_the_session_of_a_closed_tab_is_forgotten_and_no_other(tmp_path):
     script = tmp_path / "forgetful.py"
     script.write_text(FORGETFUL, encoding="utf-8")

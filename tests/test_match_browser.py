@@ -124,6 +124,7 @@ CLICK_LATE = """([name, busy]) => {
 }"""
 
 
+@pytest.mark.long
 def test_a_click_that_meets_a_tick_is_heard_once(visit):
     page = visit(ENDLESS)
     page.ready()
@@ -137,6 +138,7 @@ def test_a_click_that_meets_a_tick_is_heard_once(visit):
     assert slider.get_attribute("aria-valuetext") == str(page.iteration() - 1)
 
 
+@pytest.mark.long
 def test_whatever_is_pressed_while_a_run_ticks_nothing_vanishes(visit):
     """Changes of every kind between the ticks (ADGM_HAMMER: for so many runs): the page stands, no script fails."""
     page, rng, factors = visit(ENDLESS), random.Random(0), itertools.cycle(["× 2", "÷ 2"])
@@ -171,6 +173,7 @@ def test_whatever_is_pressed_while_a_run_ticks_nothing_vanishes(visit):
         assert not page.errors
 
 
+@pytest.mark.long
 def test_a_reload_shows_the_run_again_and_a_closed_page_ends_its_thread(visit, server):
     wait_until(lambda: server.solvers() == 0, 3 * HEARTBEAT)
     page = visit(ENDLESS)
@@ -186,6 +189,7 @@ def test_a_reload_shows_the_run_again_and_a_closed_page_ends_its_thread(visit, s
     wait_until(lambda: server.solvers() == 0, 3 * HEARTBEAT)
 
 
+@pytest.mark.long
 def test_back_gives_back_the_pair_before_and_its_run(visit):
     page = visit("?data=random&data.inliers=8&model=B&method=adgm1&run=1")
     page.finish()
@@ -227,6 +231,7 @@ def test_scrubbing_back_shows_earlier_iterations_and_a_replay_ends_at_the_result
     finished.wait_until(lambda: finished.board("board => board.lines.map((line) => line.value)") == end)
 
 
+@pytest.mark.long
 def test_lines_and_matrix_agree_at_every_stop_and_the_paper_does_not_polish(visit):
     page = visit("?data=random&data.inliers=8&data.outliers=4&model=B&method=adgm1&run=1")
     page.choose("Pace", "full speed")
@@ -373,6 +378,7 @@ def test_every_export_can_be_read(finished):
     assert opened.pair.shape == pair.shape and opened.recipe == setup
 
 
+@pytest.mark.long
 def test_the_link_gives_the_same_matching_elsewhere(finished, visit, browser):
     if not finished.page.get_by_role("tab", name="Link").is_visible():
         finished.unfold("Take it away")
@@ -388,6 +394,7 @@ def test_the_link_gives_the_same_matching_elsewhere(finished, visit, browser):
     assert other.board("board => board.points") == finished.board("board => board.points")
 
 
+@pytest.mark.long
 def test_looking_at_the_options_of_a_method_changes_none_and_one_that_is_changed_stays(visit):
     page = visit()
     page.ready()

@@ -44,6 +44,7 @@ def pictures(tmp_path_factory) -> list[str]:
     return [*files, str(folder / "text.png")]
 
 
+@pytest.mark.long
 def test_two_uploaded_images_are_detected_matched_saved_and_opened_again(visit, pictures, tmp_path):
     page = visit("?data=own&model=C&method=adgm1")
     page.says("Drop two images")
@@ -116,6 +117,7 @@ def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(vi
     assert over.evaluate("image => image.style.opacity") == "1"
 
 
+@pytest.mark.long
 def test_photographs_of_two_things_are_told_apart(visit, photographs):
     page = visit("?data=own")
     page.says("Drop two images")
@@ -138,6 +140,7 @@ def opened(page: Visit, file: Path) -> Visit:
     return page
 
 
+@pytest.mark.long
 def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_path):
     pair = DATASETS["random"].load(inliers=6, outliers=2)
     problem = MODELS["B"].build(pair, rows="at_most_one", cols="at_most_one")
@@ -156,6 +159,7 @@ def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_pa
     assert ours.energy(x) == theirs.energy(x)
 
 
+@pytest.mark.long
 def test_a_qaplib_file_is_opened_and_the_best_placement_found(visit, tmp_path):
     places = np.array([(x, y) for y in range(2) for x in range(3)])  # distances on a grid, as in the nug family
     distances = np.abs(places[:, None] - places).sum(2)
@@ -170,6 +174,7 @@ def test_a_qaplib_file_is_opened_and_the_best_placement_found(visit, tmp_path):
     assert cost == (distances * flows[every[:, :, None], every[:, None, :]]).sum((1, 2)).min()
 
 
+@pytest.mark.long
 def test_an_npz_file_brings_its_images_and_points(visit, tmp_path):
     pair = DATASETS["turntable"].load(left=20, right=30, points=5)
     left, right = pair.left.points.xy, pair.right.points.xy

@@ -73,6 +73,7 @@ def test_the_wheel_holds_the_rooms_and_no_tests(wheel):
     assert not [name for name in names if name.startswith(("tests/", ".venv", "app.py"))]
 
 
+@pytest.mark.long
 def test_the_installed_command_starts_the_app_outside_the_checkout(wheel, tmp_path):
     """In a new environment that shares only the dependencies: the project itself comes from the wheel."""
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)

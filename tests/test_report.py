@@ -232,6 +232,7 @@ def test_list_and_example_and_estimate(tmp_path, capsys, monkeypatch):
     assert re.match(r"[\d,]+ units, [\d,]+ of them still to run: about \d+", capsys.readouterr().out)
 
 
+@pytest.mark.long
 def test_the_shipped_results_are_told_as_their_rows_have_them(tmp_path):
     written = results.write(tmp_path).read_text(encoding="utf-8")
     shipped = (store.SHIPPED / "README.md").read_text(encoding="utf-8")

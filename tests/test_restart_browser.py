@@ -12,6 +12,7 @@ RUN = "?data=turntable&data.points=25&model=C&method=adgm1&method.tol=1e-300"
 AWAY = re.compile(r"ERR_CONNECTION_|disconnected from server|[Nn]o response received|not responding|WebSocket")
 
 
+@pytest.mark.long
 def test_a_killed_server_comes_back_and_one_click_runs_the_same_choice_again(window, tmp_path):
     machine = {"ADGM_DATA_DIR": None, "XDG_CACHE_HOME": str(tmp_path)}
     with serving(**machine) as server:

@@ -65,6 +65,7 @@ def compiled_by_runs() -> set[tuple[str, str, Any]]:
     return signatures() - before
 
 
+@pytest.mark.long
 def test_a_run_compiles_nothing_after_the_warm_up():
     """Else that would count as its time. In a process of its own: other tests compile, too."""
     code = "from test_warmup import compiled_by_runs; print(compiled_by_runs())"
