@@ -1,11 +1,7 @@
 """The Match page without a browser: what every control does to the record of the run, and what errors look like."""
 
 import json
-import shlex
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from adgm import METHODS
+from commands import pairs_of_command, pairs_of_python
 from features.datasets import DATASETS
 from features.keypoints import DETECTORS
 from features.models import MODELS
@@ -21,7 +18,6 @@ from ui import desk, live, url_state, widgets
 from ui.sidebar import Chosen
 from ui.state import CANVAS, RUN, START, panel_key, widget_key
 
-ROOT = Path(__file__).parents[1]
 SMALL = {"data": "random", "data.inliers": "8", "data.outliers": "2", "model": "B", "method": "adgm1"}
 # The page, and what it takes the user's choice to be.
 PAGE = """
@@ -291,14 +287,8 @@ def test_the_same_seed_gives_the_same_matching_in_the_app_the_command_line_and_p
     found = page.result.pairs.tolist()
     recipe = page.recipe
     assert recipe.run().pairs.tolist() == found
-    words = [sys.executable, *shlex.split(recipe.as_command(output=str(tmp_path / "out")))[1:]]
-    subprocess.run(words, cwd=ROOT, check=True, capture_output=True, timeout=120)
-    told = json.loads((tmp_path / "out" / "matches.json").read_text(encoding="utf-8"))
-    assert [[row["left"], row["right"]] for row in told["matches"]] == found
-    program = subprocess.run(
-        [sys.executable, "-c", recipe.as_python()], cwd=ROOT, check=True, capture_output=True, text=True, timeout=120
-    )
-    assert json.loads(program.stdout.splitlines()[-1]) == found
+    assert pairs_of_command(recipe.as_command(output="out"), tmp_path) == found
+    assert pairs_of_python(recipe.as_python(), tmp_path) == found
     shown = [element.value.strip() for element in page.test.get("code")]
     assert recipe.as_python().strip() in shown and recipe.as_command() in shown
 

@@ -1,13 +1,7 @@
 """The record of a run: checked at birth, the same after a trip through JSON, and its texts repeat the run."""
 
-import json
-import os
 import pickle
-import shlex
-import subprocess
-import sys
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adgm import METHODS
+from commands import pairs_of_command, pairs_of_python
 from features.datasets import DATASETS
 from features.exports import open_pair, save_pair
 from features.models import MODELS
 from features.parameters import worded
 from features.recipe import OWN, Recipe, method_options, parse_assignments, parse_value
-
-ROOT = Path(__file__).parent.parent
 
 RUNS = [
     Recipe("random", {"inliers": 8, "noise": 2.5, "seed": 3}, "B", {"sigma2": 900}, "adgm1", {"rho0": 0.05, "seed": 7}),
@@ -34,27 +27,6 @@ RUNS = [
         {"start": "random", "max_iter": 400},
     ),
 ]
-
-
-def run(words: list[str], folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def pairs_of_python(text: str, folder: Path) -> list:
-    (folder / "run.py").write_text(text, encoding="utf-8")
-    return json.loads(run([sys.executable, "run.py"], folder).splitlines()[-1])
-
-
-def pairs_of_command(text: str, folder: Path) -> list:
-    program, *words = shlex.split(text)
-    assert program == "python"
-    run([sys.executable, *words], folder)
-    return [
-        [match["left"], match["right"]] for match in json.loads((folder / "out/matches.json").read_text())["matches"]
-    ]
 
 
 @pytest.mark.parametrize("setup", RUNS, ids=lambda setup: setup.dataset)
