@@ -25,7 +25,8 @@ def table(data: bytes) -> list[dict[str, str]]:
 
 
 def drop(page: Visit, at: int, file: str) -> None:
-    """A file into one of the sidebar's boxes; the page has taken it in when its name stands there."""
+    """A file into one of the boxes of Settings; the page has taken it in when its name stands there."""
+    page.settings()
     page.side.locator('input[type="file"]').nth(at).set_input_files(file)
     page.side.get_by_text(Path(file).name).first.wait_for()
     page.settled()
@@ -59,7 +60,6 @@ def test_two_uploaded_images_are_detected_matched_saved_and_opened_again(visit, 
     page.finish()
     found = page.lines()
     assert len(found) >= 10
-    page.unfold("Take it away")
     saved = tmp_path / "pair.zip"
     saved.write_bytes(page.download("Pair (ZIP)"))
 
@@ -97,7 +97,6 @@ def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(vi
     page.finish()
     page.says(re.compile(r"matches obey an? (homography|affine map)"))
     camera = DATASETS["portrait"].load(points=10).homography
-    page.unfold("Take it away")
     rows = table(page.download("Matches (CSV)"))
     verified = [row for row in rows if row["verified"] == "1"]
     ends = np.array([[float(row[f"{side}_{axis}"]) for axis in "xy"] for row in verified for side in ("left", "right")])
@@ -105,10 +104,10 @@ def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(vi
     assert len(verified) > 50 and (gaps < 4).mean() > 0.9
     assert json.loads(page.download("Map (JSON)"))["error_px"] < 3
 
-    drawn = page.board("board => board.shown.length")
+    drawn = page.board("board => board.wanted.length")
     slider = page.page.get_by_role("slider", name="Least strength of a line")
     slider.fill("0.95")
-    page.wait_until(lambda: 0 < page.board("board => board.shown.length") < drawn)
+    page.wait_until(lambda: 0 < page.board("board => board.wanted.length") < drawn)
     assert page.board("board => Math.min(...board.shown.map((line) => line.value)) >= 0.95")
     over = page.page.get_by_alt_text("The left photograph, laid over it")
     over.scroll_into_view_if_needed()
@@ -150,8 +149,7 @@ def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_pa
     page.press("How far from optimal?")
     page.says(re.compile("Proved optimal|Gap"))
     page.main.get_by_role("button", name="Stop the search").wait_for(state="hidden")
-    page.settled()  # the end of the search draws the whole page: what is unfolded before that is folded again
-    page.unfold("Take it away")
+    page.settled()
     assert len(table(page.download("Matches (CSV)"))) == 6
     again = read_problem(page.download("Problem (DD)"), "problem.dd")
     ours, theirs = normal_form(again.problem), normal_form(read_problem(written, "problem.dd").problem)

@@ -1,5 +1,6 @@
 """The Match page: choose a pair, a model and a solver, watch it run, understand the matching, take it away."""
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -19,8 +20,10 @@ from ui import (
     live,
     optimality,
     outcome,
+    overlay,
     run_book,
     scrubber,
+    strip,
     teach,
     toolbar,
     uploads,
@@ -32,14 +35,15 @@ from ui.jobs.job import Job, Snapshot
 from ui.jobs.meanwhile import Meanwhile
 from ui.page_run import Run
 from ui.sidebar import Chosen, problem_of, sidebar
-from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START
+from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START, TO_DEBUG
 from ui.words import literal
 
 AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
 
 
-def show() -> None:
-    news, stage, result = (st.container(key=name) for name in ("news", "stage", "result"))
+def show() -> Callable[[], None]:
+    places = (st.container(key=name) for name in ("strip", "news", "stage", "result"))
+    gallery, news, stage, result = places
     with news:  # a link that cannot be followed is told where it is seen
         examples.greet()
     link = asked_by_link()  # before the address is written anew
@@ -58,27 +62,33 @@ def show() -> None:
             shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
             if chosen.complaint:
                 st.warning(chosen.complaint)
+    over = shown if shown is not None and not active and then.best is not None else None
+    if TO_DEBUG.pop() and over is not None:
+        doors.debug(over.matching, canvas.picked(CANVAS))
     with stage:
         teach.box()
         live.show(chosen, shown, then, editing=editing)
-        teach.offer(chosen)  # above what comes with a result, so that it stays where it is
-    over = shown if shown is not None and not active and then.best is not None else None
     if over is not None:
         run_book.note_run(over)
     with result:
-        figures, question, more = (st.container(key=name) for name in ("figures", "question", "more"))
-        with question:
-            optimality.show(over)
-        with figures:
-            if over is not None:
-                outcome.show(over)
-                doors.offer(over.matching, partial(canvas.picked, CANVAS))
-        with more:
-            if over is not None:
-                outcome.compare(over)
-                exports.show(over)
-            elif chosen is not None and editing:
-                exports.points(chosen)
+        optimality.show(over)
+        if over is not None:
+            overlay.show(over.matching)
+            outcome.compare(over)
+        elif chosen is not None and editing:
+            exports.points(chosen)
+    with gallery:
+        strip.show()
+    return partial(share, chosen, over)
+
+
+def share(chosen: Chosen | None, run: Run | None) -> None:
+    """What can be taken away from this page."""
+    if run is not None:
+        exports.show(run)
+    elif chosen is not None:
+        exports.share_link(chosen)
+    teach.offer(chosen)
 
 
 def asked_by_link() -> bool:

@@ -75,6 +75,7 @@ ROW: "Slot[Recipe]" = Slot("row to open")
 
 CASE: "Slot[Case]" = Slot("case")  # that is debugged
 AGAIN: "Slot[Recipe]" = Slot("case to run again")  # and becomes it
+TO_DEBUG: "Slot[bool]" = Slot("to debug")  # asked in a part that is drawn alone; the whole page turns to Debug
 DEBUG_ROW: "Slot[Recipe]" = Slot("row to debug")
 FOCUS: "Slot[Match]" = Slot("match in focus")
 WORK: "Slot[Work]" = Slot("work")  # of the Debug page, in the background
@@ -86,7 +87,7 @@ BOOK: "Slot[Book]" = Slot("run book")  # every run since the page was opened
 CANVAS = "pair"  # whose edits are part of the choice
 PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"
 BOTH = "both images"  # dropped in the main area
-GALLERY = "examples"  # that pop up
+SHARE = "export and share"
 TOOL, MATCH = "debug tool", "debug match"
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
 

@@ -1,20 +1,17 @@
 """The buttons of the Match page: always the same row, whatever the run does; they are drawn with every tick."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import isfinite, nan
 from typing import Any
 
 import streamlit as st
 
-from adgm import METHODS
 from features.limits import LIMITS
-from features.recipe import method_options
-from ui import examples, present, scrubber, url_state
+from ui import present, scrubber
 from ui.jobs.job import Snapshot
 from ui.page_run import Run
 from ui.sidebar import Chosen
-from ui.state import APART, EDIT, GALLERY, GRAPH, LIMIT, PACE, POLISH, RUN, START
+from ui.state import APART, EDIT, GRAPH, LIMIT, PACE, RUN, START
 
 OVERLAYS: dict[str, str | None] = {"none": None, "Delaunay": "delaunay", "nearest": "nearest", "complete": "complete"}
 # Slowed down by default: a run often takes a few hundredths of a second, and a newcomer should see it move.
@@ -75,16 +72,6 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         _pace()
         with st.container(key="scrub"):
             at = scrubber.show(run, labels, resting=snapshot.moving)
-        gallery = st.popover(
-            "Examples",
-            icon=":material/photo_library:",
-            key=GALLERY,
-            help="Pairs worth seeing, and your own pictures",
-            disabled=present.locked("images") or present.locked("model"),
-            on_change="rerun",
-        )
-        with gallery:
-            examples.show(pictures=bool(gallery.open))
         with st.popover("More", icon=":material/more_horiz:", key="rarely", help="Time limit, graph, editing points"):
             _more(active)
     return at
@@ -133,26 +120,6 @@ def _pause_button(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) ->
         disabled=run is None or len(labels) < 2,
         help=help,
     )
-
-
-def polish(chosen: Chosen | None) -> None:
-    """Whether a local search improves what is rounded: an option of the method, where everybody sees it."""
-    recipe = chosen.recipe if chosen is not None else url_state.current()
-    method = recipe.method_object()
-    offered = hasattr(method, "polish")
-    st.session_state[POLISH] = scrubber.polishes(method)
-    help = "Improve every rounded matching by a local search. The paper's algorithm, ADGM1 and ADGM2, does not."
-    if not offered:
-        always = scrubber.polishes(method)
-        help = f"{METHODS[recipe.method].label} {'always polishes' if always else 'does not polish'}."
-    st.toggle("Polish", key=POLISH, on_change=_polish, disabled=not offered or present.locked("solver"), help=help)
-
-
-def _polish() -> None:
-    recipe, wanted = url_state.current(), bool(st.session_state[POLISH])
-    default = method_options(recipe.method)["polish"]
-    options = {name: value for name, value in recipe.method_options.items() if name != "polish"}
-    url_state.use(replace(recipe, method_options=options if wanted == default else options | {"polish": wanted}))
 
 
 def _penalty_button(run: Run | None, snapshot: Snapshot, active: bool) -> None:
