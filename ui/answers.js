@@ -96,8 +96,8 @@ function look({ title, pairs, more }, send) {
   const chips = pairs.map((pair) => element("button", { type: "button", className: "chip", textContent: `${pair[0]} → ${pair[1]}`, onclick: () => send("match", pair) }));
   if (more) chips.push(text("hint", `and ${more} more`));
   return element("section", { className: "look" }, element("header", {}, element("h3", { textContent: title }), why(send)),
-    element("div", { className: "chips" }, ...chips),
-    element("p", { textContent: "Click a line, or one of these, to see what speaks for it and against it." }));
+    element("p", { textContent: "Click a line, or one of these, to see what speaks for it and against it." }),
+    element("div", { className: "chips" }, ...chips));
 }
 
 export default function ({ parentElement, data: [data], setTriggerValue }) {

@@ -26,7 +26,7 @@ from ui.widgets import polishes
 _KEY = "answers"
 MOST_BARS = 60  # left points whose sureness is told one by one
 FITS = 3  # matches that fit best, and worst, beside the chosen one
-MOST_CHIPS = 14  # matches to look at
+MOST_CHIPS = 40  # matches to look at
 NAMES = {
     LAST: ("Soft", "last iterate"),
     ROUNDED: ("Rounded", "one partner each"),

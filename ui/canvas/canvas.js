@@ -325,8 +325,8 @@ class Board {
       return { stacked, halves, placed, area: placed.reduce((sum, one) => sum + one.area, 0) };
     };
     const beside = arranged(false), below = arranged(true);
-    const { stacked, halves, placed } = below.area > beside.area ? below : beside;
-    Object.assign(this, { width, height, stacked, halves, size: [width, height], fit: 1,
+    const { stacked, halves, placed, area } = below.area > beside.area ? below : beside;
+    Object.assign(this, { width, height, stacked, halves, area, size: [width, height], fit: 1,
       scales: placed.map((one) => one.scale), offsets: placed.map((one) => one.offset) });
   }
 

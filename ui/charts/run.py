@@ -120,7 +120,15 @@ def frame(title: tuple[str, str], last: int, *y_axes: Spec, legend: Spec | None 
         "animation": False,
         "title": [{"text": f"{{b|{name}}} {{s|{about}}}", "left": 0, "top": 3, "padding": 0, "textStyle": look}],
         "grid": {"left": LEFT, "right": RIGHT, "top": 46, "bottom": 20, "outerBoundsMode": "none"},
-        "legend": {"top": 20, "left": 0, "padding": 0, "itemWidth": 14, "itemHeight": 8, "itemGap": 8, "textStyle": {"fontSize": FONT}}
+        "legend": {
+            "top": 20,
+            "left": 0,
+            "padding": 0,
+            "itemWidth": 14,
+            "itemHeight": 8,
+            "itemGap": 8,
+            "textStyle": {"fontSize": FONT},
+        }
         | (legend or {}),
         "tooltip": TOOLTIP,
         "xAxis": {"type": "value", "min": 0, "max": last, "axisLabel": {"fontSize": FONT, "showMaxLabel": True}},
