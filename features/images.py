@@ -8,14 +8,22 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pi_heif
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
 from PIL import ImageOps
 
 from features.limits import LIMITS
 
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")  # the only decoders that an upload ever reaches
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "AVIF", "HEIF")  # the only decoders that an upload ever reaches
+READ = "JPEG, PNG, WebP, HEIC, AVIF, TIFF and BMP"  # the same for people
+DARKEST, BRIGHTEST = 0.1, 99.9  # percentiles that become black and white where the content says how it is exposed
+SAMPLE = 1_000_000  # pixels that the percentiles are taken of
+PNG_DEPTH, PNG_COLOUR = 24, 25  # bytes of a PNG's header
 TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT = 322, 323
+
+
+pi_heif.register_heif_opener()  # what phones write, and Pillow does not read
 
 
 class ImageError(ValueError):
@@ -72,7 +80,7 @@ class Image:
 
 
 def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
-    """Read JPEG, PNG, WebP, BMP or TIFF bytes: the first frame if there are several, laid on white.
+    """Read JPEG, PNG, WebP, HEIC, AVIF, BMP or TIFF bytes: the first frame if there are several, laid on white.
 
     The content decides what the file is, never its name. Sizes are judged from the header, so a small file
     that claims to be a huge picture costs nothing.
@@ -93,7 +101,8 @@ def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
                 f"{title} is a damaged or incomplete {picture.format} image: it cannot be decoded to its end."
             ) from error
         try:
-            return from_array(_array(_upright(picture)), max_side=max_side)
+            deep = _deep_colours(data) if picture.format == "PNG" else None
+            return from_array(deep if deep is not None else _array(_upright(picture)), max_side=max_side)
         except ValueError as error:  # ours, or Pillow's about a kind of colour that it cannot convert
             raise ImageError(f"{title}: {error}") from error
 
@@ -131,8 +140,7 @@ def _open(data: bytes, title: str) -> Pillow.Image:
         ) from error
     except Exception as error:  # see decode: headers are as hostile as pixels
         raise ImageError(
-            f"{title} is not an image that can be read. JPEG, PNG, WebP, BMP and TIFF files are accepted; "
-            "the content counts, not the name."
+            f"{title} is not an image that can be read. {READ} files are accepted; the content counts, not the name."
         ) from error
 
 
@@ -170,17 +178,46 @@ def _upright(picture: Pillow.Image) -> Pillow.Image:
 
 
 def _array(picture: Pillow.Image) -> NDArray[Any]:
-    """Pixels as `from_array` takes them: 16-bit grey stays 16 bit, the rest becomes 8-bit RGB or RGBA."""
+    """Pixels as `from_array` takes them: deep grey by its content, the rest as 8-bit RGB or RGBA."""
     if picture.mode.startswith("I"):
-        grey = np.asarray(picture)
-        if grey.min() < 0 or grey.max() > 65535:
-            raise ImageError(
-                f"grey values from {grey.min()} to {grey.max()} need 32 bits; please save it with 8 or 16."
-            )
-        return grey.astype(np.uint16)
+        return _exposed(np.asarray(picture), 65535)
     if picture.mode == "F":
-        return np.asarray(picture)
+        return _exposed(np.asarray(picture), 1.0)
     return np.asarray(picture.convert("RGBA" if picture.has_transparency_data else "RGB"))
+
+
+def _deep_colours(data: bytes) -> NDArray[Any] | None:
+    """The colours of a PNG with 16 bits each, of which Pillow keeps the upper 8; None for any other PNG."""
+    if data[PNG_DEPTH] != 16 or data[PNG_COLOUR] not in (2, 6):
+        return None
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if pixels is None or pixels.dtype != np.uint16 or pixels.ndim != 3:
+        return None
+    colours = _exposed(pixels[..., 2::-1], 65535)
+    if pixels.shape[2] < 4:
+        return colours
+    alpha = (pixels[..., 3:] // 257).astype(np.uint8)
+    return np.concatenate([_eight_bit(colours), alpha], axis=2)
+
+
+def _exposed(values: NDArray[Any], white: float) -> NDArray[Any]:
+    """Values whose largest is about `white` as they are; others between the darkest and the brightest of them.
+
+    Cameras put 10, 12 or 14 bits into 16, and a high dynamic range has no white at all: both would be shown black.
+    """
+    sample = values.reshape(-1)[:: max(1, values.size // SAMPLE)]
+    finite = sample[np.isfinite(sample)]
+    if not len(finite):
+        raise ImageError("its pixels are no numbers.")
+    if values.min() >= 0 and white / 2 <= values.max() <= white:
+        return values.astype(np.uint16) if white > 1 else values
+    low, high = (float(end) for end in np.percentile(finite, (DARKEST, BRIGHTEST)))
+    low = min(low, 0.0) if low < (high - low) / 20 else low  # black stays black
+    scale = 255 / (high - low) if high > low else 0.0
+    drawn = np.empty(values.shape, np.uint8)
+    for row, target in zip(values, drawn, strict=True):  # by rows: whole pictures of floats take much memory
+        target[:] = np.clip(np.nan_to_num((row - low) * scale, nan=0.0, posinf=255.0, neginf=0.0), 0, 255)
+    return drawn
 
 
 def _eight_bit(pixels: NDArray[Any]) -> NDArray[np.uint8]:

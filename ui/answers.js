@@ -51,7 +51,7 @@ function table(data, send) {
     return made;
   });
   const foot = data.foot ? [text("hint", data.foot)] : [];
-  return element("section", { className: "table" }, ...head, ...rows, ...foot);
+  return element("section", { className: head.length ? "table" : "table facts" }, ...head, ...rows, ...foot);
 }
 
 function phase({ names, at, about, sure }) {

@@ -145,7 +145,6 @@ def facts(run: Run) -> list[Data]:
         found += [
             ("Agree on one change of view", "", f"{obey:,}"),
             ("Do not fit, left out", "", f"{len(checked.pairs) - obey:,}"),
-            ("Found by the map", "", f"{len(checked.added):,}"),
             ("Typical error", "", f"{checked.map.error:.1f} px"),
         ]
     accuracy = run.matching.metrics.accuracy

@@ -167,13 +167,13 @@ def answer(found: Metrics) -> Lead:
         )
     wrong = (found.possible or 0) - found.correct
     right = f"{found.correct} of {found.possible} points are matched to their true partner."
-    numbers = f"({number(found.score)} against {number(found.truth_score)})"
+    numbers = f"({found.score:.4g} against {found.truth_score:.4g})"
     if found.verdict == "both agree" and not wrong:
         return Lead(right, f"Both agree: answer and truth have the same {word}.", "All right", "good")
     if found.verdict == "both agree":
         return Lead(right, f"Both agree: the model cannot tell this answer from the truth {numbers}.", "A tie", "bad")
     if found.verdict == "model prefers this":
-        told = f"Yet this answer has a better {word} than the truth {numbers}: the model is to blame, not the search."
+        told = f"Yet it has the better {word} {numbers}: the model is to blame, not the search."
         return Lead(right, told, "The model prefers a wrong answer" if wrong else "The model prefers more", "bad")
-    told = f"The truth has a better {word} {numbers}: the search is to blame, not the model."
+    told = f"The truth has the better {word} {numbers}: the search is to blame, not the model."
     return Lead(right, told, "The search got stuck", "bad")

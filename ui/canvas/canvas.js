@@ -73,8 +73,8 @@ class Board {
     this.tip.setAttribute("role", "tooltip");
     this.legend = element("div", { className: "legend" });
     this.board = element("div", { className: "board" }, element("style", { textContent: STYLE }),
-      element("div", { className: "bar" }, this.status, element("div", { className: "tools" }, this.sifting, this.thinning,
-        ...this.editing, zooming)),
+      element("div", { className: "bar" }, this.status, element("div", { className: "sieves" }, this.thinning, this.sifting),
+        element("div", { className: "tools" }, ...this.editing, zooming)),
       (this.stage = element("div", { className: "stage" }, this.canvas, this.tip)), this.legend);
     this.root.replaceChildren(element("div", { className: "pair" }, this.board));
   }
@@ -571,10 +571,8 @@ function filling([left, top, width, height], [x, y, w, h], [kx, ky, kw, kh]) {
   const whole = Math.min(w / width, h / height), cover = Math.max(w / width, h / height);
   const scale = clamp(Math.min(w / kw, h / kh), whole, cover);
   const along = (from, room, low, length, keep, keeps) => {
-    const middle = from + (room - length * scale) / 2;
-    if (length * scale <= room) return middle;
-    const shown = clamp(middle, from + room - (keep + keeps - low) * scale, from - (keep - low) * scale);
-    return clamp(shown, from + room - length * scale, from);
+    if (length * scale <= room) return from + (room - length * scale) / 2;
+    return clamp(from + room / 2 - (keep + keeps / 2 - low) * scale, from + room - length * scale, from);
   };
   return { scale, offset: [along(x, w, left, width, kx, kw), along(y, h, top, height, ky, kh)],
     area: Math.min(w, width * scale) * Math.min(h, height * scale) };
