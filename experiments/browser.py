@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PATIENCE = float(os.environ.get("ADGM_BROWSER_PATIENCE", 180))
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking"]
+SWITCHES += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]  # a camera, and leave to use it
 # The server in a process that writes down how many of its threads run a solver when it gets a signal.
 SERVER = """
 import pathlib, signal, sys, threading

@@ -65,7 +65,7 @@ class Visit(AnyVisit):
 
     def taken(self, name: str) -> tuple[str, bytes]:
         with self.page.expect_download() as coming:
-            self.button(name).click()
+            self.page.get_by_role("button", name=name, exact=True).click()
         return coming.value.suggested_filename, Path(coming.value.path()).read_bytes()
 
 

@@ -95,10 +95,9 @@ class Page:
     def says(self, text: str) -> bool:
         told = [*self.test.markdown, *self.test.caption, *self.test.error, *self.test.warning, *self.test.info]
         lead = [unescape(element.proto.body) for element in self.test.get("html")]
-        return any(
-            text in words
-            for words in [*(element.value for element in told), *lead, json.dumps(self.answers, ensure_ascii=False)]
-        )
+        parts = (self.answers, self.component("empty"))  # the results, and where photographs are dropped
+        sent = [json.dumps(part, ensure_ascii=False) for part in parts]
+        return any(text in words for words in [*(element.value for element in told), *lead, *sent])
 
     def component(self, part: str) -> dict[str, Any]:
         """What the browser is sent by the component whose data have such a part."""

@@ -1,5 +1,6 @@
 """One's own images, points and problems in a real Chromium: dropped in, matched, edited, saved and opened again."""
 
+import base64
 import csv
 import io
 import json
@@ -48,29 +49,38 @@ def pictures(tmp_path_factory) -> list[str]:
 @pytest.mark.long
 def test_two_uploaded_images_are_detected_matched_saved_and_opened_again(visit, pictures, tmp_path):
     page = visit("?data=own&model=C&method=adgm1")
-    page.says("Drop two images")
+    page.says("Match two photographs of your own")
     drop(page, 0, pictures[0])
     drop(page, 1, pictures[2])
     page.says("right image")
     page.says(re.compile("is not an image"))
-    drop(page, 1, pictures[1])
-    page.ready()
     page.choose("Pace", "full speed")
-    page.press("Start")
-    page.finish()
+    drop(page, 1, pictures[1])
+    page.finish()  # nobody has to press Start
     found = page.lines()
     assert len(found) >= 10
     saved = tmp_path / "pair.zip"
     saved.write_bytes(page.download("Pair (ZIP)"))
 
     again = visit("?data=own&model=B&method=adgm1")
-    again.says("Drop two images")
+    again.says("Match two photographs of your own")
     again.side.locator('input[type="file"]').last.set_input_files(saved)
     again.ready()
     again.choose("Pace", "full speed")
     again.press("Start")
     again.finish()
     assert again.lines() == found  # with the model and the solver that were saved, too
+
+
+DROP = """(files) => {
+  const brought = new DataTransfer();
+  for (const [name, data] of files) {
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    brought.items.add(new File([bytes], name, { type: "image/jpeg" }));
+  }
+  const target = document.querySelector('[data-testid="stMain"]');
+  target.dispatchEvent(new DragEvent("drop", { dataTransfer: brought, bubbles: true, cancelable: true }));
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +98,11 @@ def photographs(tmp_path_factory) -> list[str]:
 
 def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(visit, photographs):
     page = visit("?data=own")
-    page.says("Drop two images")
-    for at, file in enumerate(photographs[:2]):
-        drop(page, at, file)
-    page.ready()
+    page.says("Match two photographs of your own")
     page.choose("Pace", "full speed")
-    page.press("Start")
-    page.finish()
+    files = [[Path(file).name, base64.b64encode(Path(file).read_bytes()).decode()] for file in photographs[:2]]
+    page.page.evaluate(DROP, files)
+    page.finish()  # without a click
     page.says(re.compile(r"matches obey an? (homography|affine map)"))
     camera = DATASETS["portrait"].load(points=10).homography
     rows = table(page.download("Matches (CSV)"))
@@ -119,18 +127,32 @@ def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(vi
 @pytest.mark.long
 def test_photographs_of_two_things_are_told_apart(visit, photographs):
     page = visit("?data=own")
-    page.says("Drop two images")
-    drop(page, 0, photographs[0])
-    drop(page, 1, photographs[2])
-    page.ready()
+    page.says("Match two photographs of your own")
     page.choose("Pace", "full speed")
-    page.press("Start")
+    chooser = page.page.locator('[class*="st-key-both-images"] input[type="file"]')
+    chooser.set_input_files(photographs[0])  # one after the other
+    page.says("First photograph is here")
+    chooser.set_input_files(photographs[2])
     assert "do not seem to show the same thing" in page.says(re.compile("do not seem to show")).inner_text()
+
+
+@pytest.mark.long
+def test_two_pictures_are_taken_with_the_camera_and_others_follow(visit, browser):
+    page = visit("?data=own", browser)
+    page.says("Match two photographs of your own")
+    page.press("Camera")
+    for which in ("first", "second"):
+        page.says(f"The {which} picture")
+        page.page.get_by_role("button", name="Take Photo").click()
+    page.says(re.compile("^Photographs|points · Photographs"))
+    page.wait_until(lambda: page.board("board => board.points.length === 2"))
+    page.main.get_by_role("button", name="Your photographs").click()  # once more: other photographs
+    page.says("First photograph")
 
 
 def opened(page: Visit, file: Path) -> Visit:
     """A problem file on the page, matched."""
-    page.says("Drop two images")
+    page.says("Match two photographs of your own")
     page.side.locator('input[type="file"]').last.set_input_files(file)
     page.says(re.compile("Given costs"))
     page.choose("Pace", "full speed")

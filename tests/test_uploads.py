@@ -46,7 +46,7 @@ def test_two_dropped_images_are_a_pair_and_a_bad_point_file_leaves_it():
 
 def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():
     page = Page({"data": OWN, "model": "C", "method": "adgm1"})
-    assert page.says("Drop two images")
+    assert page.says("Match two photographs")
     pair = DATASETS["random"].load(inliers=6, outliers=0)
     recipe = Recipe(OWN, model="B", model_params={"sigma2": 400.0}, method="adgm2", method_options={"growth": 3.0})
     for side in ("Left", "Right"):

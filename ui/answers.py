@@ -13,7 +13,8 @@ import streamlit as st
 from adgm import METHODS
 from features.metrics import WORD, kinds, number, score, share_right
 from features.models import MODELS
-from ui import canvas, outcome, scrubber
+from features.recipe import OWN
+from ui import canvas, outcome, scrubber, url_state
 from ui.jobs.job import Snapshot
 from ui.lead import PHASES, phase, sureness
 from ui.outcome import Match
@@ -67,6 +68,12 @@ def summary(chosen: Chosen | None) -> str:
 
 def steps(chosen: Chosen | None) -> list[tuple[str, str]]:
     """Before a run: question, method and answer, in the places where results will be."""
+    if chosen is None and url_state.current().dataset == OWN:
+        return [
+            ("Works well", "The same thing from another place, closer or turned, much of it in both pictures."),
+            ("Works a little", "Two different cars, two ducks: mark the points yourself, with Edit points."),
+            ("Does not work", "Plain walls, water, blur, or two pictures of different things. The page tells you so."),
+        ]
     n1, n2 = chosen.pair.shape if chosen is not None else (0, 0)
     dots = f"{n1} dots on the left, {n2} on the right, in no order. " if n1 and n2 else ""
     judged = chosen is not None and chosen.pair.judged

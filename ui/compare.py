@@ -103,8 +103,8 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     """Ask what to compare; the comparison to show, if there is one for what is chosen, and how far it is. That is asked
     once: the button, the ticking and the tables go by the same answer."""
     nothing = None, None
+    empty_state(chosen)
     if chosen is None:
-        empty_state()
         return nothing
     size = Size(chosen.pair.shape, MODELS[chosen.recipe.model], chosen.recipe.orders)
     st.caption(f"{literal(chosen.pair.name)} · {MODELS[chosen.recipe.model].label} · {size.text}")

@@ -9,6 +9,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from features.metrics import WORD, Metrics, number
+from features.recipe import OWN
+from ui import url_state
 from ui.jobs.job import Snapshot
 from ui.page_run import Run
 from ui.scrubber import Stop
@@ -112,6 +114,9 @@ def lead(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, stop: Stop 
 
 def question(chosen: Chosen | None) -> Lead:
     """Before a run: what there is to see, in one sentence."""
+    if chosen is None and url_state.current().dataset == OWN:
+        told = "The same building, object or scene from two places. Points are found and paired for you."
+        return Lead("Match two photographs of your own", told)
     if chosen is None:
         return Lead("Which point is which?", "Choose two pictures.")
     if chosen.complaint:

@@ -113,6 +113,8 @@ def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: 
             _picture(run, stop)
         elif chosen is not None:
             canvas.show(CANVAS, *sides(chosen.pair), mode="edit" if editing else "view", stage=True)
+        else:
+            st.html("<i></i>")  # keeps the place
     with beside.container(key="curves", gap="xsmall"):
         _charts(run, snapshot, frames, stop if at < len(stops) - 1 else None)
         with st.container(key="matrix"):

@@ -15,6 +15,7 @@ from ui import (
     data,
     desk,
     doors,
+    drop,
     examples,
     exports,
     live,
@@ -26,7 +27,6 @@ from ui import (
     strip,
     teach,
     toolbar,
-    uploads,
     url_state,
     visitors,
     warmup,
@@ -54,9 +54,8 @@ def show() -> Callable[[], None]:
     active = then.active  # asked once: the whole page, and its ticking, must go by the same answer
     editing, shown = bool(st.session_state.get(EDIT)), None
     with news:
-        if chosen is None:
-            empty_state()
-        else:
+        empty_state(chosen)
+        if chosen is not None:
             if (asked or (link and run is None)) and not chosen.complaint and not active:
                 run = start(chosen)
             shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
@@ -136,16 +135,13 @@ def order_of(chosen: Chosen) -> int:
     return given.order if model.given and given is not None else max(chosen.recipe.orders)
 
 
-def empty_state() -> None:
-    """What to do when there is no pair yet."""
+def empty_state(chosen: Chosen | None) -> None:
+    """What to do when there is no pair yet; photographs can always be dropped."""
     dataset = url_state.current().dataset
-    if dataset == OWN:
-        uploads.drop_zone()
-        st.caption(
-            "Drop two images here or into the sidebar: points are detected for you. A saved pair, or a problem "
-            "without images (.dd, QAPLIB, NPZ), can be opened there, too."
-        )
-    elif not DATASETS[dataset].available():
+    drop.area(empty=chosen is None and dataset == OWN)
+    if chosen is not None or dataset == OWN:
+        return
+    if not DATASETS[dataset].available():
         data.offer_download(dataset)
     else:
-        st.info("Choose a pair in the sidebar, or one of the examples.", icon=":material/image_search:")
+        st.info("Choose a pair in Settings, or one of the examples.", icon=":material/image_search:")

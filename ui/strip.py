@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui import examples, present
+from ui import drop, examples, present
 from ui.examples import EXAMPLES
 from ui.pictures import inline
 
@@ -40,6 +40,8 @@ def _take() -> None:
     sent = st.session_state[_KEY].get("take")
     for example in EXAMPLES:
         if example.title == sent:
+            if example is examples.YOURS and examples.chosen(example):
+                drop.start_over()  # other photographs
             examples.take(example.recipe)
 
 

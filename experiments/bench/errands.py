@@ -62,11 +62,8 @@ def own_photographs(one: Newcomer) -> None:
             assert view.image is not None
             cv2.imwrite(file, np.ascontiguousarray(view.image.rgb[..., ::-1]))
         one.button("Your photographs")
-        page.says("Drop two images here")
+        page.says("First photograph")
         one.drop(files)
-        page.ready()
-        page.settled()
-        one.button("Start")
         page.finish()
 
 
@@ -112,7 +109,7 @@ def the_picture_taken_away(one: Newcomer) -> None:
 
 ERRANDS: dict[str, tuple[str, int, Callable[[Newcomer], None]]] = {  # from which address, and with how many clicks
     "a first matching": ("", 1, first_matching),
-    "photographs of one's own, matched": ("", 2, own_photographs),
+    "photographs of one's own, matched": ("", 1, own_photographs),
     "another model": ("", 3, another_model),
     "a wrong match explained": (STUCK, 2, a_wrong_match_explained),
     "the picture taken away": (STUCK, 2, the_picture_taken_away),

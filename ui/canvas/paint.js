@@ -332,12 +332,10 @@ function legendEntries(board) {
   if (stage && final && all) {
     entries.push(choice("Lines", !points, () => board.showAs("lines")), choice("Points only", points, () => board.showAs("points")));
   }
-  if (points) entries.push(element("span", { className: "entry" }, placeBar(), "same colour, same match"));
-  kinds.forEach((kind, k) => {
+  if (points) entries.push(element("span", { className: "entry" }, placeBar(), element("b", { textContent: String(all) }), "same colour, same match"));
+  else kinds.forEach((kind, k) => {
     if (!counts[k]) return;
-    const told = points ? [word(kind.name || scale), element("b", { textContent: String(counts[k]) })] : null;
-    const entry = !kind.colour && sift ? null : told ? element("span", { className: "entry" }, ...told)
-      : kind.colour ? sample(kind, counts[k]) : scaleSample(board, scale, counts[k]);
+    const entry = !kind.colour && sift ? null : kind.colour ? sample(kind, counts[k]) : scaleSample(board, scale, counts[k]);
     if (entry && stage && final) entries.push(choice(entry, only === k, () => board.showOnly(k), `Only the lines: ${kind.name}`));
     else if (entry) entries.push(entry);
     else entries.push(...levels(board, k));
