@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from adgm import _kernels as kernels
 from adgm import potentials
 from adgm._kernels import Columns, Fibers, FloatArray, IndexArray, LongArray, Tables
+from adgm.costs import largest_of
 from adgm.deadline import check_time, waited_for
 from adgm.layout import Layout
 from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
@@ -285,7 +286,7 @@ class Runtime:
                     columns = self.columns[0] if alone else PairwiseColumns(layout, [p], None, False, 1)
                     own = columns.largest()
                 largest.append(own)
-        self.scale = max(largest) or 1.0
+        self.scale = largest_of(largest)
         empty = Columns(np.empty(0, np.int32), np.empty((0, self.n)), np.empty(0, np.int64))
         self.tables = Tables(
             self.unary,

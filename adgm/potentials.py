@@ -18,24 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray, IndexArray, LongArray, Neighbours
+from adgm.costs import SAMPLE, finite, limited, some_of
 from adgm.deadline import carried, check_time
 from adgm.layout import Layout
 
 CHUNK = 1 << 15  # costs of a formula computed at once: its temporaries stay in the cache
 WORKERS = int(os.environ.get("ADGM_THREADS", 0)) or os.cpu_count() or 1  # threads that compute columns
 MAX_ORDER = 8  # D! orderings of a symmetric hyperedge: beyond this nobody can wait for a single row
-
-
-def finite(name: str, array: ArrayLike) -> FloatArray:
-    """`array` as contiguous floats; an error that names its first non-finite entry."""
-    try:
-        values = np.require(array, np.float64, "C")
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of numbers, got {type(array).__name__}: {error}") from None
-    if not np.isfinite(values).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
-        raise ValueError(f"{name} must be finite, but the entry at {where} is {values[where]}")
-    return values
 
 
 class Entries(NamedTuple):
@@ -71,7 +60,7 @@ class Dense:
     costs: FloatArray
 
     def __init__(self, costs: ArrayLike) -> None:
-        object.__setattr__(self, "costs", finite("Dense costs", costs))
+        object.__setattr__(self, "costs", limited("Dense costs", costs))
         if self.costs.ndim == 0:
             raise ValueError("Dense costs must be an array over variables, got a single number")
 
@@ -102,6 +91,11 @@ class Dense:
         tensor = self.over(layout)
         index = np.argwhere(tensor)
         return Entries(index, tensor[tuple(index.T)])
+
+    def sample(self, layout: Layout) -> FloatArray:
+        """Some of the costs."""
+        costs = self.over(layout).reshape(-1)
+        return costs[some_of(costs.size)]
 
     def flipped(self, shape: tuple[int, int]) -> Dense:
         """The same costs with the two graphs exchanged."""
@@ -134,7 +128,7 @@ class Sparse:
             raise ValueError(f"Sparse indices must have shape (m, D) with D from 1 to {MAX_ORDER}, got {index.shape}")
         if index.size and not np.issubdtype(index.dtype, np.integer):
             raise TypeError(f"Sparse indices must be integers, got {index.dtype}")
-        cost = finite("Sparse costs", costs)
+        cost = limited("Sparse costs", costs)
         if cost.shape != (len(index),):
             raise ValueError(f"Sparse costs must have shape ({len(index)},), one per row, got {cost.shape}")
         index = np.ascontiguousarray(index, dtype=np.int64)
@@ -169,6 +163,11 @@ class Sparse:
         index = layout.numbers(self.indices)
         kept = (index >= 0).all(axis=1)
         return Entries(index[kept], self.costs[kept], self.symmetric)
+
+    def sample(self, layout: Layout) -> FloatArray:
+        """Some of the costs."""
+        some = some_of(len(self.costs))
+        return Sparse(self.indices[some], self.costs[some]).entries(layout).costs
 
     def flipped(self, shape: tuple[int, int]) -> Sparse:
         """The same costs with the two graphs exchanged."""
@@ -369,6 +368,19 @@ class Formula:
         assert links is not None
         index = np.stack([links.target.astype(np.int64), links.owners(0, layout.n)], axis=1)
         return Entries(index, self.along(layout, links))
+
+    def sample(self, layout: Layout) -> FloatArray:
+        """Some of the costs."""
+        rng = np.random.default_rng(0)
+        variables = rng.integers(layout.n, size=(2, SAMPLE))
+        ends = [of[variables] for of in (layout.row, layout.col)]
+        for side, edges in enumerate((self.left_edges, self.right_edges)):
+            if edges is not None and len(edges):
+                ends[side] = edges[rng.integers(len(edges), size=SAMPLE)].T
+        (i1, j1), (i2, j2) = ends
+        costs = self.between(i1, j1, i2, j2)
+        counted: FloatArray = costs[(i1 != j1) & (i2 != j2) & np.isfinite(costs)]
+        return counted
 
     def flipped(self, shape: tuple[int, int]) -> Formula:
         """The same costs with the two graphs exchanged."""
