@@ -11,7 +11,7 @@ import numpy as np
 
 from adgm._kernels import LongArray
 from adgm._kernels.fusion import grow, minimise_binary
-from adgm.baselines.dd import DD, begin_with
+from adgm.baselines.dd import DD, begin_with, tolerance
 from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.deadline import TimeUp, check_time
 from adgm.local_search import improve, joining_costs, listed_costs, mutual_costs, perturbed, polish
@@ -161,7 +161,7 @@ def dual_start(problem: Problem) -> Assignment | None:
         while in_vain < IN_VAIN:
             check_time()
             best, change = fuse(problem, best, grown(problem, rng))
-            in_vain = 0 if change < -1e-9 * problem.scale else in_vain + 1
+            in_vain = 0 if change < -tolerance(problem.energy(best), problem.spread) else in_vain + 1
         return best
     except TimeUp:
         raise TimeUp(best if best is not None or run.state is None else run.best()[0]) from None
@@ -232,7 +232,7 @@ class Fusion:
             proposal = improve(problem, construct(problem, rng))[0]
         merged, change = fuse(problem, best, proposal)
         energy = state.best_energy
-        if change < -1e-9 * problem.scale:
+        if change < -tolerance(energy, problem.spread):
             merged = polish(problem, merged)[0]
             if (reached := problem.energy(merged)) < energy:
                 best, energy, stale = merged, reached, 0

@@ -30,7 +30,8 @@ NOTHING: LongArray = np.empty(0, np.int64)
 TABU_PERTURBED, TABU_RESTARTED, TABU_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
 GOLDEN = (5**0.5 - 1) / 2
 BARRED = 1e6  # what a variable costs that is not to be used, in units of the largest cost
-PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
+# A change counts when it gains more than this share of what costs differ by, and more than rounding may pretend.
+PRECISION, ROUNDING = 1e-9, 256 * float(np.finfo(float).eps)
 
 
 def improve(problem: Problem, assignment: Assignment, most_changes: int = MOST_CHANGES) -> tuple[Assignment, float]:
@@ -130,7 +131,7 @@ class Surroundings:
 
     def __init__(self, problem: Problem) -> None:
         layout, runtime = problem.layout, problem.runtime
-        self.runtime, self.tolerance = runtime, PRECISION * runtime.scale
+        self.runtime, self.tolerance = runtime, max(PRECISION * problem.spread, ROUNDING * runtime.scale)
         self.columns, tables = runtime.columns, runtime.tables
         matrix = whole_matrix(problem)
         if matrix is not None:

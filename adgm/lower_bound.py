@@ -41,7 +41,7 @@ class Bound:
 
     @property
     def proved(self) -> bool:
-        """Whether the matching asked about is proved optimal (but for a millionth of its energy)."""
+        """Whether the matching asked about is proved optimal (see `adgm.baselines.dd.tolerance`)."""
         return self.gap == 0.0
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ def bound(
     return Bound(
         lower=state.lower,
         energy=energy,
-        gap=relative_gap(energy, state.lower, state.scale),
+        gap=relative_gap(energy, state.lower, state.spread),
         best=result.assignment,
         best_energy=result.energy,
         solved=state.proved,
@@ -124,7 +124,7 @@ def in_one_go(problem: Problem, given: Assignment | None) -> Bound:
     options = [suggested] if given is None else [given, suggested]
     energies = [problem.energy(x) for x in options]
     best = int(np.argmin(energies))
-    gaps = [relative_gap(energy, lower, problem.scale) for energy in energies]
+    gaps = [relative_gap(energy, lower, problem.spread) for energy in energies]
     return Bound(
         lower=lower,
         energy=energies[0],

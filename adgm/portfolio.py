@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from adgm._kernels import FloatArray
+from adgm.baselines.dd import tolerance
 from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.deadline import TimeUp, carried, check_time
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
@@ -27,7 +28,6 @@ PROPOSALS = 12  # fusion moves then, and after a wave
 BATCH = 2  # members that search at a time once a wave is over, whatever the number of cores
 # Searches from random matchings that must lead to the best one: in general, and if all but one of the wave led there.
 WITNESSES, FEWER_WITNESSES = 3, 2
-SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
 T = TypeVar("T")
 R = TypeVar("R")
@@ -275,7 +275,7 @@ class Portfolio:
     @staticmethod
     def _lower(problem: Problem, state: PortfolioState) -> bool:
         """Whether something better was found since the present round began."""
-        return not state.best_energy >= state.before - SAME * problem.scale
+        return not state.best_energy >= state.before - tolerance(state.best_energy, problem.spread)
 
     def _pieces(self, problem: Problem, turn: int) -> tuple[int, int]:
         """Pieces of restarts and of perturbations per member of a round: few at first, then all that are allowed."""
@@ -335,7 +335,7 @@ class Portfolio:
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
         """What the dual bound says of the best matching, unless it has said so, or left a gap of which a better one has
         not closed half; a better one that it finds goes to the leading member."""
-        better = state.best_energy < state.judged - SAME * problem.scale
+        better = state.best_energy < state.judged - tolerance(state.best_energy, problem.spread)
         closed = 2.0 * (state.best_energy - state.bound) <= state.judged - state.bound
         if not (better and closed and self._can_judge(problem)):
             return state
@@ -377,7 +377,7 @@ class Portfolio:
         """The best matching, who found it first, and how many members hold it."""
         members = state.members
         best = min(each.best_energy for each in members)
-        leader = next(i for i, each in enumerate(members) if each.best_energy <= best + SAME * problem.scale)
+        leader = next(i for i, each in enumerate(members) if each.best_energy <= best + tolerance(best, problem.spread))
         matching = members[leader].best
         if matching is None:
             return state

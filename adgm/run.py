@@ -240,19 +240,9 @@ def guess(problem: Problem) -> tuple[Assignment, float]:
 
 def unary_matching(problem: Problem) -> Assignment:
     """The best matching for the unary costs alone."""
-    unary = unary_costs(problem)
+    unary = problem.unary
     spread = float(np.ptp(unary))
     return hungarian(problem, 1e-9 + (unary.max() - unary) / (2.0 * spread) if spread > 0 else np.ones(problem.n))
-
-
-def unary_costs(problem: Problem) -> FloatArray:
-    """What every variable costs alone, without building any table."""
-    unary = np.zeros(problem.n)
-    for p in problem.potentials:
-        if p.order(problem.shape) == 1:
-            entries = p.entries(problem.layout)
-            np.add.at(unary, entries.indices[:, 0], entries.costs)
-    return unary
 
 
 def iterate(method: Method[S], problem: Problem, *, every: int = 1, start: S | None = None) -> Iterator[S]:

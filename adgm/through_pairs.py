@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from adgm.baselines.dd import DD, BoundState, DDState, begin_with, better, relative_gap, sweeps
+from adgm.baselines.dd import DD, BoundState, DDState, begin_with, better, relative_gap, sweeps, tolerance
 from adgm.branch_and_bound import quick_bound
 from adgm.local_search import improve
 from adgm.pair_minorant import Shares
@@ -27,7 +27,7 @@ class PairsState(BoundState):
     """The shares of the hyperedges, and the minorant that is being bounded."""
 
     shares: Shares
-    scale: float
+    spread: float  # of the problem's costs: see `adgm.baselines.dd.tolerance`
     low: Problem | None = None  # None: the next round makes one
     inner: DDState | None = None
     met: tuple[Assignment, ...] = ()  # matchings that the shares are moved by
@@ -46,7 +46,7 @@ class ThroughPairs:
         shares = Shares(problem)
         shares.pass_on()
         start = improve(problem, unary_matching(problem))[0]
-        state = PairsState(iteration=0, x=np.zeros(problem.n), shares=shares, scale=problem.scale)
+        state = PairsState(iteration=0, x=np.zeros(problem.n), shares=shares, spread=problem.spread)
         return begin_with(state, start, problem.energy(start))
 
     def done(self, state: PairsState) -> bool:
@@ -62,14 +62,16 @@ class ThroughPairs:
         if not searchable(low):
             lower, found = quick_bound(low)
         else:
-            inner = self.search.step(low, inner if inner is not None else self.search.init(low))
+            # Half the tolerance: the rest is for rounding, by which a matching may cost more in one than in the other.
+            inner = replace(self.search.init(low), spread=state.spread / 2) if inner is None else inner
+            inner = self.search.step(low, inner)
             lower, ended = inner.lower, self.search.done(inner)
             found = inner.best if inner.best is not None else state.x > 0.5
         state = better(problem, state, found)
         state = replace(
             state, iteration=state.iteration + 1, low=low, inner=inner, lower=max(state.lower, float(lower))
         )
-        if relative_gap(state.best_energy, state.lower, state.scale) == 0.0:
+        if relative_gap(state.best_energy, state.lower, state.spread) == 0.0:
             return replace(state, proved=True)
         return self._moved(state, found) if ended else state
 
@@ -80,7 +82,7 @@ class ThroughPairs:
         met = [x for k, x in enumerate(known) if x is not None and not any((x == y).all() for y in known[:k])]
         shares = state.shares.copy()
         shares.ascend(met, state.best_energy, STEPS)
-        gained = state.lower > state.before + 1e-9 * abs(state.lower)
+        gained = state.lower > state.before + tolerance(state.lower, state.spread)
         return replace(
             state,
             shares=shares,
