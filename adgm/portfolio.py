@@ -11,11 +11,11 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.baselines.dd import tolerance
-from adgm.branch_and_bound import bytes_needed, refusal
+from adgm.branch_and_bound import bytes_needed
 from adgm.deadline import TimeUp, carried, check_time
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.lower_bound import bound, hopeless
+from adgm.lower_bound import bound, hopeless, refusal
 from adgm.members import WAVE, Member, MemberState, extended, member, split, with_matching
 from adgm.options import check, option
 from adgm.penalty import RULES
@@ -28,6 +28,7 @@ PROPOSALS = 12  # fusion moves then, and after a wave
 BATCH = 2  # members that search at a time once a wave is over, whatever the number of cores
 # Searches from random matchings that must lead to the best one: in general, and if all but one of the wave led there.
 WITNESSES, FEWER_WITNESSES = 3, 2
+THIRD = 8  # times less effort for third order, where it buys less: costs of hyperedges are moved, too
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
 T = TypeVar("T")
 R = TypeVar("R")
@@ -340,7 +341,8 @@ class Portfolio:
         if not (better and closed and self._can_judge(problem)):
             return state
         assert state.best is not None
-        found = bound(problem, state.best, effort=self.effort, watch=hopeless)
+        effort = self.effort / (THIRD if problem.order == 3 else 1)
+        found = bound(problem, state.best, effort=effort, watch=hopeless)
         members = list(state.members)
         members[state.leader] = with_matching(problem, members[state.leader], found.best)
         state = self._led(problem, replace(state, members=tuple(members)))
@@ -349,7 +351,8 @@ class Portfolio:
     def _can_judge(self, problem: Problem) -> bool:
         """Whether there is a bound, and effort for some sweeps."""
         enough = self.effort >= FEWEST_SWEEPS * problem.n**2
-        return enough and not refusal(problem) and bytes_needed(problem) <= problem.memory
+        room = problem.order == 3 or bytes_needed(problem) <= problem.memory  # what bounds those lists its pairs
+        return enough and room and not refusal(problem)
 
     def _wave(self, problem: Problem, before: tuple[MemberState, ...]) -> tuple[MemberState, ...]:
         """The members so far and the next ones, ready to run."""

@@ -1,11 +1,12 @@
 """ADGM+: deterministic however many threads, anytime, never worse than its own members."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, solve
+from adgm.lower_bound import bound, hopeless
 from adgm.members import member, split
 from adgm.portfolio import Portfolio
 from tests import oracles
@@ -103,19 +104,30 @@ def test_without_a_proof_it_ends_early_on_the_word_of_searches_from_random_match
     assert any(each.rng is None for each in members)  # not all had to search
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("order", "seed"), [*product([2], range(4)), *product([3], range(2))])
 @pytest.mark.parametrize("rules", RULES[:2])
-def test_what_it_proves_is_the_optimum(rules, seed):
-    problem = mixed((3, 4), order=2, seed=seed, rows=rules[0], cols=rules[1])
+def test_what_it_proves_is_the_optimum(rules, order, seed):
+    problem = mixed((3, 4), order=order, seed=seed, rows=rules[0], cols=rules[1])
     one, four = (solve(problem, Portfolio(threads=threads, max_iter=1, trial=1, stride=1)) for threads in (1, 4))
     assert one.state.proved and one.status == "converged"
     np.testing.assert_allclose(one.energy, min(problem.energy(x) for x in everything(problem)), atol=1e-9)
     assert signature(one) == signature(four)
 
 
+def test_third_order_is_proved_where_its_bound_is_tight_and_given_up_where_it_is_far():
+    problem, truth = planted(order=3, rows=EXACTLY_ONE)
+    result = solve(problem, Portfolio())
+    assert result.state.proved and result.iterations == 10
+    np.testing.assert_array_equal(result.matching, truth)
+    asked = []
+    far = mixed((6, 8), 3, 2)
+    found = bound(far, solve(far, "fusion").assignment, watch=lambda state: asked.append(state) or hopeless(state))
+    assert not found.solved and len(asked) == 5 and asked[-1].gap > 0.1
+
+
 def test_it_claims_no_proof_where_there_is_none():
-    problem, _ = planted(order=3, rows=EXACTLY_ONE)
-    assert not solve(problem, Portfolio()).state.proved  # order 3 has no bound
+    problem, _ = planted(order=4, rows=EXACTLY_ONE)
+    assert not solve(problem, Portfolio()).state.proved  # order 4 has no bound
     problem = mixed((6, 7), order=2, seed=1)
     assert not solve(problem, Portfolio(**{**SHORT, "effort": 1.0})).state.proved  # too little of it
 

@@ -35,9 +35,16 @@ PROGRESS = 0.1  # a node is split when as many sweeps as its patience lasts clos
 class BoundState(State):
     """What a search for a bound has proved so far."""
 
+    spread: float  # of the costs: see `tolerance`
     lower: float = -np.inf  # no matching costs less
     nodes: int = 1
+    work: float = 0.0  # pair costs visited
     proved: bool = False
+
+    @property
+    def gap(self) -> float:
+        """How far the best matching may be from optimal, as a share; 0 when proved optimal."""
+        return relative_gap(self.best_energy, self.lower, self.spread)
 
 
 S = TypeVar("S", bound=State)
@@ -49,17 +56,10 @@ class DDState(BoundState):
     """The search tree's open ends."""
 
     root: TiedRoot
-    spread: float  # of the costs: see `tolerance`
     current: Node | TiedNode | None  # the node being swept
     waiting: tuple[Node | TiedNode, ...] = ()
-    work: float = 0.0  # pair costs visited
     suggested: Assignment | None = None  # the last matching that a sweep led to
     stuck: bool = False  # a gap remains, and splitting is not allowed any further
-
-    @property
-    def gap(self) -> float:
-        """How far the best matching may be from optimal, as a share; 0 when proved optimal."""
-        return relative_gap(self.best_energy, self.lower, self.spread)
 
 
 def tolerance(energy: float, spread: float) -> float:
