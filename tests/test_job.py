@@ -16,7 +16,7 @@ from adgm import ADGM, State, solve
 from problems import mixed, planted
 from ui.charts.run import lanes_chart
 from ui.jobs.history import LEVELS, LaneCurve, Lanes, Thinned, frame_of
-from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool
+from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool, _with_rho
 
 NO_PROBLEM = None
 
@@ -365,3 +365,14 @@ def test_a_careful_run_is_drawn_before_its_first_iteration():
     lane = LaneCurve("ρ₀ = 1", "", np.zeros(0), np.zeros(0), np.inf)
     spec = lanes_chart(Lanes((lane, lane), 0, 1))
     assert [series["data"] for series in spec["series"]] == [[], []]
+
+
+def test_a_penalty_set_by_hand_begins_its_schedule_anew():
+    method, problem = ADGM(rho0=1e-3, warmup=40, patience=5, max_iter=400), mixed((4, 5), 2)
+    state = method.step(problem, method.init(problem), 120)
+    assert state.at_rho > 0 or state.stalled > 0
+    changed = _with_rho(replace(state, at_rho=39, stalled=4), 7.0)
+    assert (changed.rho, changed.at_rho, changed.stalled, changed.iteration) == (7.0, 0, 0, 120)
+    after = method.step(problem, changed, 60).trace["rho"]
+    assert set(after[:40]) == {7.0}  # warmed up again
+    assert _with_rho(CounterState(iteration=3, x=np.zeros(3)), 2.0).rho == 2.0  # which has no schedule

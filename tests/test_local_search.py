@@ -262,3 +262,24 @@ def test_a_store_of_a_few_columns_is_enough_and_changes_nothing(symmetric, monke
             assert len(fetched) < 5000
         np.testing.assert_array_equal(ends[0], ends[2])
         np.testing.assert_array_equal(ends[1], ends[2])
+
+
+def test_a_tabu_search_climbs_out_of_a_valley_because_the_way_back_is_barred():
+    """From everybody matched straight every change of two pairs costs, the whole cycle saves: without a list that
+    forbids it would go back after the first change, for ever."""
+    rng = np.random.default_rng(0)
+    n, best = 6, np.roll(np.arange(6), 1)
+    unary = 3.0 + rng.random((n, n))
+    unary[np.arange(n), np.arange(n)] = 0.0
+    unary[np.arange(n), best] = 2.9
+    pairs = np.zeros((n * n, n * n))
+    chosen = np.arange(n) * n + best
+    pairs[np.ix_(chosen, chosen)] = -1.0
+    np.fill_diagonal(pairs, 0.0)
+    problem = Problem((n, n), [Dense(unary), Dense(pairs)], rows=EXACTLY_ONE, cols=EXACTLY_ONE)
+    straight = np.eye(n, dtype=bool).reshape(-1)
+    assert improve(problem, straight)[1] == 0.0
+    surroundings, on = Surroundings(problem), straight.copy()
+    change = surroundings.tabu_search(on, surroundings.pairs(on), 10)
+    assert np.flatnonzero(on).tolist() == chosen.tolist()
+    assert change == pytest.approx(problem.energy(on) - problem.energy(straight)) and change < 0
