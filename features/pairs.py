@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +12,8 @@ import numpy as np
 import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
 
-from adgm import Formula, Problem
+from adgm import Problem
+from features.digests import digest
 from features.images import Image, decode, from_array
 from features.keypoints import Keypoints, detect
 from features.point_files import read_points, read_truth
@@ -74,17 +74,10 @@ class Pair:
 
     @cached_property
     def digest(self) -> str:
-        """What tells it from other pairs: its images, its points, their truth and the costs that it brings."""
-        told = hashlib.sha1(usedforsecurity=False)
-        for view in (self.left, self.right):
-            told.update(b"" if view.image is None else view.image.digest.encode())
-            measured = [(name, values) for name, values in vars(view.points).items() if isinstance(values, np.ndarray)]
-            for name, values in measured:
-                told.update(f" {name} {values.shape} ".encode() + values.tobytes())
-        told.update(b"" if self.truth is None else self.truth.tobytes())
-        for potential in () if self.given is None else self.given.potentials:
-            told.update(b"" if isinstance(potential, Formula) else potential.costs.tobytes())
-        return told.hexdigest()
+        """What tells it from other pairs: its pixels, its points, what is true, and the problem that it brings."""
+        pixels = [None if view.image is None else view.image.digest for view in (self.left, self.right)]
+        points = self.left.points, self.right.points
+        return digest(pixels, points, self.truth, self.homography, self.tolerance, self.given)
 
     # ---- the truth -------------------------------------------------------------------------------------------
 
