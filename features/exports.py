@@ -4,7 +4,6 @@ Coordinates are in the pixels of the original images, whatever size was worked a
 carries the working images themselves, has its points in theirs.
 """
 
-import csv
 import io
 import json
 import zipfile
@@ -26,6 +25,7 @@ from features.pairs import SIDES, TOLERANCE, Pair, View
 from features.point_files import FileError, read_points, read_truth, write_points, write_truth
 from features.problem_files import ProblemFile, read_problem, write_problem
 from features.recipe import PAIR_FILE, Recipe
+from features.tables import csv_lines
 
 MANIFEST = "pair.json"
 RECIPES = ("recipe.json", "setup.json")  # what a recipe's file is called, and used to be
@@ -335,9 +335,7 @@ def _json(content: Any) -> bytes:
 
 
 def _table(header: list[str], rows: Iterable[Iterable[Any]]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([header, *([_cell(value) for value in row] for row in rows)])
-    return out.getvalue().encode()
+    return csv_lines([header, *([_cell(value) for value in row] for row in rows)]).encode()
 
 
 def _cell(value: Any) -> Any:

@@ -21,6 +21,7 @@ from features.keypoints import Keypoints
 from features.limits import LIMITS
 from features.matlab import BYTE_ORDER, read_matlab
 from features.npz import Arrays
+from features.tables import csv_lines, unguarded
 
 MAX_SENTENCE = 500  # characters of an error
 FARTHEST = 1e7  # pixels; a coordinate beyond this is a mistake, and its square would drown all others
@@ -65,9 +66,7 @@ def write_points(points: Keypoints, *, scale: float = 1.0) -> bytes:
     table: dict[str, list[Any]] = {"x": placed.xy[:, 0].tolist(), "y": placed.xy[:, 1].tolist()}
     table |= {key: values.tolist() for key in COLUMNS if (values := getattr(placed, key)) is not None}
     table |= {} if placed.labels is None else {"label": list(placed.labels)}
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([list(table), *zip(*table.values(), strict=True)])
-    return out.getvalue().encode()
+    return csv_lines([list(table), *zip(*table.values(), strict=True)]).encode()
 
 
 def outside(points: Keypoints, size: tuple[int, int]) -> NDArray[np.int64]:
@@ -162,7 +161,7 @@ def _read_text(data: bytes) -> Keypoints:
     for where, cells in _limited(rows):
         if len(cells) != len(header):
             raise PointFileError(f"{where} has {len(cells)} columns, expected {len(header)}: {_some(header)}.")
-        _append(columns, dict(zip(header, cells, strict=True)), where)
+        _append(columns, dict(zip(header, map(unguarded, cells), strict=True)), where)
     return _keypoints(columns)
 
 
