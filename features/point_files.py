@@ -25,6 +25,7 @@ from features.tables import csv_lines, unguarded
 
 MAX_SENTENCE = 500  # characters of an error
 FARTHEST = 1e7  # pixels; a coordinate beyond this is a mistake, and its square would drown all others
+SILENT = 10  # times as many lines as points, empty ones and comments among them
 COLUMNS = ("angle", "size", "strength")  # what a point may carry besides x, y and its label
 CONTOUR_FEATURES = 75  # columns of a feature matrix in the Cars and Motorbikes files
 POINT_NAMES = ("xy", "points", "keypoints", "pts", "features", "features1", "features2")  # in order of preference
@@ -125,6 +126,8 @@ def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
             raise PointFileError(
                 f"line {number} has {len(line)} characters; at most {LIMITS.line_letters} are accepted."
             )
+        if number > SILENT * LIMITS.points:
+            raise PointFileError(f"there are more than {SILENT * LIMITS.points} lines; that is the most accepted.")
         if not line.strip() or (not begun and line.lstrip().startswith("#")):
             continue
         if not begun:
