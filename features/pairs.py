@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy  # whose parts are imported when they are first used
@@ -27,7 +28,10 @@ NOBODY = Keypoints(np.zeros((0, 2)))
 
 Floats = NDArray[np.float64]
 Source = str | Path | bytes | Image | NDArray[np.generic]  # of an image: a path, a file's bytes, pixels
-PointSource = str | Path | bytes | Keypoints | None  # of points: a path, a file's bytes, points in original pixels
+# Of points: a path, a file's bytes, or points in original pixels, also as an (n, 2) array or rows of numbers
+PointSource = str | Path | bytes | Keypoints | NDArray[np.generic] | Sequence[Sequence[float]] | None
+# Of a truth: a path, a file's bytes, or the partner of each left point, −1 for none
+TruthSource = str | Path | bytes | NDArray[np.integer] | Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,13 +338,13 @@ def read_pair(
     right: Source,
     *,
     points: tuple[PointSource, PointSource] = (None, None),
-    truth: str | Path | bytes | None = None,
+    truth: TruthSource = None,
     detector: str | None = "sift",
     counts: Mapping[str, int] | None = None,
     slants: bool = False,
     name: str | None = None,
 ) -> Pair:
-    """The one way from files to a pair: two images, their points and perhaps a truth file.
+    """The one way from files to a pair: two images, their points and perhaps the truth.
 
     A side without a point file gets what the detector finds (`counts` and `slants` as in `Pair.detected`; without a
     detector, none).
@@ -348,18 +352,16 @@ def read_pair(
     """
     pictures = as_image(left, "left image"), as_image(right, "right image")
     found = (NOBODY, NOBODY)
-    if detector is not None and None in points:
-        found = found_in(pictures, detector, counts, slants and points == (None, None))
+    lacking = sum(spots is None for spots in points)
+    if detector is not None and lacking:
+        found = found_in(pictures, detector, counts, slants and lacking == 2)
     views = []
     for side, image, spots, detected in zip(SIDES, pictures, points, found, strict=True):
         given = detected if spots is None else as_points(spots, f"{side} points").scaled(image.scale)
         views.append(View(image, given))
     names = [Path(source).name if isinstance(source, str | Path) else "" for source in (left, right)]
     title = name or (" and ".join(names) if all(names) else "own pair")
-    known = None
-    if truth is not None:
-        shape = len(views[0].points), len(views[1].points)
-        known = read_truth(*_file(truth, "truth file"), shape)
+    known = as_truth(truth, (len(views[0].points), len(views[1].points)))
     return _with_truth(views[0], views[1], known, title)
 
 
@@ -381,13 +383,29 @@ def as_image(source: Source, name: str = "image") -> Image:
     return decode(data, max_side=MAX_SIDE, name=title)
 
 
-def as_points(source: str | Path | bytes | Keypoints, name: str = "points") -> Keypoints:
-    """Points from a path, a file's bytes, or as they are."""
-    return source if isinstance(source, Keypoints) else read_points(*_file(source, name))
+def as_points(source: PointSource, name: str = "points") -> Keypoints:
+    """Points from a path, a file's bytes, rows of x and y, or as they are."""
+    if isinstance(source, Keypoints):
+        return source
+    if isinstance(source, np.ndarray | list | tuple):
+        try:
+            return Keypoints(np.array(source, np.float64))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The {name} are no points: {error}") from error
+    return read_points(*_file(source, name))
 
 
-def _file(source: str | Path | bytes, name: str) -> tuple[bytes, str]:
+def as_truth(source: TruthSource, shape: tuple[int, int]) -> ArrayLike | None:
+    """The partners of the left points from a path, a file's bytes, or as they are, for so many points on each side."""
+    if source is None or isinstance(source, np.ndarray | list | tuple):
+        return source
+    return read_truth(*_file(source, "truth file"), shape)
+
+
+def _file(source: Any, name: str) -> tuple[bytes, str]:
     """The bytes of a file, and what to call it in messages."""
+    if not isinstance(source, str | Path | bytes):
+        raise ValueError(f"The {name} is of type {type(source).__name__}; expected a path, a file's bytes or an array.")
     return (source, name) if isinstance(source, bytes) else (file_bytes(source), str(source))
 
 
