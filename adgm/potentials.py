@@ -60,7 +60,12 @@ class Dense:
     costs: FloatArray
 
     def __init__(self, costs: ArrayLike) -> None:
-        object.__setattr__(self, "costs", limited("Dense costs", costs))
+        try:
+            object.__setattr__(self, "costs", limited("Dense costs", costs))
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; a pair that must not be matched is left out of the problem's candidates"
+            ) from None
         if self.costs.ndim == 0:
             raise ValueError("Dense costs must be an array over variables, got a single number")
 
@@ -116,6 +121,9 @@ class Sparse:
 
     With `symmetric` each row stands for all D! orderings of its variables, each with that cost, so that a fully
     matched hyperedge adds D! · cost to the energy and needs to be stored only once.
+
+    A row is paid when all its variables are matched. One whose variables use a node twice, such as (i1, i2) and
+    (i1, j2), is paid only where that node may have several partners: under "any", never under the other constraints.
     """
 
     indices: LongArray

@@ -216,7 +216,7 @@ def choose_model(pair: Pair, first: DeltaGenerator, *, drawn: bool) -> dict[str,
         widget_key("check"),
         before.check,
         format_func=lambda check: CHECK_LABELS[check],
-        help="Afterwards one map is fitted to all matches; those that do not obey it are drawn as rejected.",
+        help="Afterwards maps are fitted to all matches; those that obey none are drawn as rejected.",
     )
     st.caption(Size(pair.shape, MODELS[model], Recipe(model=model, model_params=params).orders).text)
     return {"model": model, "model_params": params, "check": check}
