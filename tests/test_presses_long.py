@@ -41,8 +41,7 @@ def iteration(tab: Tab) -> int:
 
 def shown(tab: Tab) -> list[str]:
     """The buttons that a visitor could press now, those of Pause's place as one."""
-    one = {"paused": "resume"}.get(status(tab).lower(), "pause")
-    names = ["go"] if not tab.enabled("stop") else ["step", "stop", one]
+    names = ["go"] if not tab.enabled("stop") else ["step", "stop", "pause", "resume"]
     return [name for name in names if tab.enabled(name)]
 
 
@@ -91,7 +90,7 @@ def test_every_press_does_what_its_label_said_or_says_that_it_came_too_late(serv
             if exact and key == "step":
                 assert iteration(tab) == before + times, told
             if beside:
-                tab.until(lambda: tab.words.get("data.inliers", "8") == str(points), 60)
+                tab.until(lambda points=points: tab.words.get("data.inliers", "8") == str(points), 60)
 
 
 ADDRESSES = (

@@ -105,8 +105,7 @@ def token() -> str:
 def begin() -> None:
     """Bring back the run of an earlier visit of this tab, and let the tab remember this one; with every drawing."""
     recall()
-    with st.container(key="memory"):
-        _TAB(key=TAB, data={"token": token(), "keeps": RUN.get() is not None}, on_earlier_change=lambda: None)
+    _TAB(key=TAB, data={"token": token(), "keeps": RUN.get() is not None}, on_earlier_change=lambda: None)
 
 
 def recall() -> None:

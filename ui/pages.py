@@ -36,9 +36,9 @@ class Page:
         streamlit_patches.begin()
         upload_budget.begin()
         visitors.begin()
-        present.begin()
+        with present.begin():
+            desk.begin()
         presses.PRESSES.perform(streamlit_patches.session_name())
-        desk.begin()
         url_state.turn_to(self.name)
         import_module(f"ui.{self.name}").show()
         warmup.begin()  # last: the compiler shall not compete with the first picture

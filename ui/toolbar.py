@@ -46,7 +46,7 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         _button("Start", "go", "play_arrow", idle, type="primary")
         back = stops >= 2 and (at > 0 or snapshot.status == "running")
         _button("Step back", "back", "skip_previous", back, "The iteration before; a run that goes on is paused")
-        _pause_button(run, snapshot, labels)
+        _pause_buttons(run, snapshot, labels)
         _button("Step", "step", "skip_next", active or at < stops - 1, "One iteration, then pause")
         _button("Stop solver", "stop", "stop", active, "End the run with the best matching so far")
         _penalty_button(run, snapshot, active)
@@ -90,17 +90,18 @@ def _pace(run: Run | None) -> None:
         run.job.pace, run.job.hurry = PACES[chosen]
 
 
-def _pause_button(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> None:
-    """The one of four buttons that can be used now; each is a widget of its own, so that none stands for another."""
-    enabled = run is not None and len(labels) >= 2
-    if run is not None and snapshot.status == "paused":
-        _button("Resume", "resume", "play_arrow", enabled, "Go on")
-    elif run is None or snapshot.active:
-        _button("Pause", "pause", "pause", enabled, "Hold the run; it can be stepped then")
-    elif scrubber.playing():
-        _button("Hold", "hold", "pause", enabled, "Stay at this iteration")
-    else:
-        _button("Play", "play", "replay", enabled, "Watch the stored iterations again")
+def _pause_buttons(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> None:
+    """One place for four buttons, of which at most one can be used; the style sheet shows that one, else Pause.
+
+    All of them are drawn always: where one took another's place, a browser would show both for a moment.
+    """
+    there, paused, playing = run is not None and len(labels) >= 2, snapshot.status == "paused", scrubber.playing()
+    hold = "Hold the run; it can be stepped then"
+    _button("Pause", "pause", "pause", there and snapshot.moving, hold)
+    _button("Resume", "resume", "play_arrow", there and paused, "Go on")
+    _button("Hold", "hold", "pause", there and not snapshot.active and playing, "Stay at this iteration")
+    again = "Watch the stored iterations again"
+    _button("Play", "play", "replay", there and not snapshot.active and not playing, again)
 
 
 def polish(chosen: Chosen | None) -> None:
