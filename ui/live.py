@@ -23,7 +23,7 @@ from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbou
 from ui.page_run import Run, curves_of
 from ui.scrubber import Stop
 from ui.sidebar import Chosen
-from ui.state import APART, CANVAS, EDIT, GRAPH, KEPT, RUN, START, STORED
+from ui.state import APART, CANVAS, EDIT, GRAPH, KEPT, LATE, RUN, START, STORED
 from ui.words import literal
 
 TICK = 0.4  # seconds between two updates of the page
@@ -90,6 +90,7 @@ def rhythm(run: Run | None, snapshot: Snapshot) -> float | None:
 
 
 def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: bool, seen: tuple[Any, Any]) -> None:
+    toolbar.perform()
     snapshot, frames = (run.job.snapshot(), run.job.frames()) if run is not None else (Snapshot("stopped"), ())
     stops = scrubber.stops(run, snapshot, frames)
     labels = [stop.label for stop in stops]
@@ -137,7 +138,8 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
     """What is matched by what; what it is doing, how far and how fast; what came of it. Always two elements."""
     stale = run is not None and chosen is not None and not run.answers(chosen)
     changed = ". **The settings have changed since this run: Start runs the new ones.**" if stale else ""
-    st.caption(summary(chosen if run is None else run.chosen) + changed)
+    late = LATE.get()
+    st.caption(summary(chosen if run is None else run.chosen) + changed + (f" · {late}" if late else ""))
     if run is None:
         earlier = RUN.get()
         kept = (

@@ -31,12 +31,14 @@ class Page:
     default: bool = False
 
     def show(self) -> None:
-        from ui import messages, present, upload_budget, url_state, visitors, warmup
+        from ui import desk, present, presses, streamlit_patches, upload_budget, url_state, visitors, warmup
 
-        messages.begin()
+        streamlit_patches.begin()
         upload_budget.begin()
         visitors.begin()
-        present.begin()
+        with present.begin():
+            desk.begin()
+        presses.PRESSES.perform(streamlit_patches.session_name())
         url_state.turn_to(self.name)
         import_module(f"ui.{self.name}").show()
         warmup.begin()  # last: the compiler shall not compete with the first picture

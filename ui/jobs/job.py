@@ -124,7 +124,7 @@ class Job:
         self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
         self.light, self._lacks, self._pool = light, lacks, pool
         self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
-        self._changes: list[Callable[[Any], Any]] = []
+        self._asked: float | None = None  # another ρ
         self._result: Result[Any] | None = None
         self._touched = self._present = monotonic()
         self._rate, self._every = 0.0, 1
@@ -207,8 +207,13 @@ class Job:
         if self.state is not None and not hasattr(self.state, "rho"):
             raise ValueError(f"{type(self.method).__name__} has no ρ to change")
         with self._changed:
-            self._changes.append(lambda state: _with_rho(state, rho))
+            self._asked = rho
         self.touch()
+
+    @property
+    def asked(self) -> float | None:
+        """The ρ that was asked for last, until an iteration has taken it up."""
+        return self._asked
 
     def wait(self, timeout: float | None = None) -> Snapshot:
         """Block until the thread has ended: for scripts and tests, not for pages."""
@@ -363,11 +368,11 @@ class Job:
             stepping, before, first = self._paused, run.iteration, run.state is None
             pace = self._pace_at(before)
             most = self._steps if stepping else max(1, int(pace * INTERVAL)) if pace else self._every
-            changes, self._changes = ([], self._changes) if first else (self._changes, [])
+            rho = None if first else self._asked
             self._began = began = self._clock()
             spent_before, overhead_before = run.seconds, run.overhead
-        for change in changes:
-            run.change(change)
+        if rho is not None:
+            run.change(lambda state: _with_rho(state, rho))
             self._curves.by_hand = True
         with suppress(TimeUp), deadline(self._turn):  # Stop acts also while tables are built
             run.advance(max(1, min(self._every, most)))
@@ -376,6 +381,8 @@ class Job:
         total = self._clock() - began
         with self._changed:
             self._began = None
+            if self._asked == rho:  # and nothing else has been asked for meanwhile
+                self._asked = None
             run.overhead = overhead_before + total - spent
             if stepping and self._paused:
                 self._steps = max(self._steps - (ran or not first), 0)  # some steps take no iteration
