@@ -62,10 +62,11 @@ PAPER, BCAGM_PAPER = "Lê-Huu and Paragios, CVPR 2017", "Nguyen, Gautier and Hei
 METHODS: dict[str, Entry] = {
     "adgm": Entry(
         "ADGM (self-tuning)",
-        partial(ADGM, **AUTO),
+        partial(ADGM, **AUTO, escape=True),
         ANY_ORDER,
         PAPER,
-        "The paper's algorithm, whose penalty ρ sets itself from the data; a local search polishes what is rounded.",
+        "The paper's algorithm, whose penalty ρ sets itself from the data; a local search polishes what is rounded. "
+        "Where a price on matches leaves nothing, it starts again in another way.",
     ),
     "adgm+": Entry(
         "ADGM+ (many starts)",

@@ -14,6 +14,7 @@ from adgm.baselines.dd import tolerance
 from adgm.branch_and_bound import bytes_needed
 from adgm.deadline import TimeUp, carried, check_time
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
+from adgm.hyperedges import or_from_hyperedges
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
 from adgm.lower_bound import bound, hopeless, refusal
 from adgm.members import WAVE, Member, MemberState, extended, member, split, with_matching
@@ -125,7 +126,7 @@ class Portfolio:
         check(self)
 
     def init(self, problem: Problem) -> PortfolioState:
-        found = polish(problem, first_matching(problem))[0]  # if time is short
+        found = or_from_hyperedges(problem, polish(problem, first_matching(problem))[0])  # if time is short
         try:
             first, *others = self._wave(problem, ())
         except TimeUp:

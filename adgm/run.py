@@ -35,6 +35,11 @@ class Result(Generic[S]):
     state: S
 
     @property
+    def note(self) -> str:
+        """What people should know about how it ended, in sentences; mostly nothing."""
+        return self.state.note(self.problem, self.assignment)
+
+    @property
     def x(self) -> FloatArray:
         """The last relaxed assignment, n1 × n2."""
         return self.problem.matrix(self.state.x)

@@ -72,9 +72,14 @@ def show(run: Run) -> None:
 
 
 def verdict(slot: DeltaGenerator, run: Run | None) -> None:
-    """Who is to blame, in a sentence right under the picture."""
-    if run is not None and (found := run.matching.metrics.verdict) is not None:
-        slot.markdown(f"{VERDICT_ICONS[found]} {run.matching.metrics.explanation}")
+    """Who is to blame, and what else is to be known about how the run ended: right under the picture."""
+    if run is None:
+        return
+    found, note = run.matching.metrics.verdict, run.matching.result.note
+    told = [f"{VERDICT_ICONS[found]} {run.matching.metrics.explanation}"] if found is not None else []
+    told += [f":material/info: {note}"] if note else []
+    if told:
+        slot.markdown("\n\n".join(told))
 
 
 def show_check(checked: Verification) -> None:

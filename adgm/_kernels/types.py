@@ -72,6 +72,13 @@ class Tables(NamedTuple):
     fibers: Fibers
 
 
+class Price(NamedTuple):
+    """A price of matches, written as a product of all blocks: see `adgm.prices`."""
+
+    each: FloatArray  # of every variable, taken from the unary costs; empty: there is none
+    hold: float  # what holds the blocks together beside ρ
+
+
 class Groups(NamedTuple):
     """The rows or the columns of the assignment: group g holds the variables member[start[g] … start[g+1]]."""
 

@@ -115,10 +115,11 @@ def run(asked: argparse.Namespace) -> None:
         _prove(problem, progress, asked.bound)
     if asked.json:
         spent = {"seconds": round(result.seconds, 6), "seconds_to_best": round(result.seconds_to_best, 6)}
-        print(json.dumps({**progress.line(), "status": result.status, **spent}), flush=True)
+        note = {"note": result.note} if result.note else {}
+        print(json.dumps({**progress.line(), "status": result.status, **spent, **note}), flush=True)
     else:
         how = f"{result.status} after {result.iterations} iterations, the best after {result.seconds_to_best:.2f} s"
-        print(_summary(file, progress, how))
+        print(_summary(file, progress, how) + (f"\n{result.note}" if result.note else ""))
     if asked.output is not None:
         _write(asked.output, file, progress)
 
