@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse, solve
-from adgm.baselines.dd import tolerance
 from adgm.lower_bound import bound, refusal
 from adgm.margins import margins
 from adgm.portfolio import Portfolio
@@ -24,6 +23,7 @@ Exact = NDArray[np.longdouble]
 Grid = NDArray[np.float64]
 CASES, MOST = 2000, 700  # problems; matchings of one
 EPS = float(np.finfo(float).eps)
+SHARE = 1e-8  # of what costs differ by: what a proof may be off
 STYLES = ("normal", "whole", "peaked", "forbidding")
 CONSTANTS = ("none", "unary", "per row", "pairs")
 
@@ -190,7 +190,7 @@ def judge(case: Case, tally: Tally) -> None:
     away = abs(found.energy - case.energies[at])
     tally.claim(case, "the energy is the sum", bool(away <= 16 * EPS * case.weights[at]))
     if found.state.proved:
-        near = tolerance(found.energy, problem.spread) + slack
+        near = SHARE * problem.spread + 5 * slack
         tally.claim(case, "ADGM+ has proved its matching", bool(case.energies[at] <= case.energies[least] + near))
     if not refusal(problem):
         for effort in (1e8, 10.0 ** rng.uniform(0, 4)):
@@ -208,10 +208,10 @@ def judge_bound(case: Case, tally: Tally, slack: float, asked: int, effort: floa
     for lower in (*lowers, found.lower):
         tally.claim(case, "no matching costs less than the bound", bool(lower <= best + slack))
     if found.solved:
-        near = tolerance(found.best_energy, problem.spread) + slack
+        near = SHARE * problem.spread + 5 * slack
         tally.claim(case, "the search has solved it", bool(case.energies[case.place(found.best)] <= best + near))
     if found.proved:
-        near = tolerance(found.energy, problem.spread) + slack
+        near = SHARE * problem.spread + 5 * slack
         tally.claim(case, "the matching asked about is proved", bool(case.energies[asked] <= best + near))
 
 

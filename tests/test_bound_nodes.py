@@ -10,6 +10,7 @@ import pytest
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem
 from adgm import _kernels as kernels
 from adgm import tied_rows as tied
+from adgm.baselines.dd import DD
 from adgm.branch_and_bound import Root, offsets, scratch
 from adgm.lower_bound import bound
 from adgm.margins import margins, without
@@ -158,6 +159,21 @@ def test_margins_are_never_wrong_wherever_the_search_is_cut():
             assert not m.sure or true[m.match] > 0
         sure.append(sum(m.certified for m in found))
     assert sure[0] == 0 and sure[-1] == 6 and sure == sorted(sure)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_the_bound_is_not_above_that_of_any_open_node_whichever_is_being_swept(far):
+    problem, method = flows(0), DD()
+    start = method.init(problem)
+    node, _ = start.root.node().swept(np.inf, 0.7, (0, 0), probing=False)
+    first, *others = node.branches(100.0)
+    waiting = tuple(replace(other, lower=-50.0 if far else other.lower) for other in others)
+    state = replace(start, current=first.opened(np.inf), waiting=waiting, best_energy=1e6)
+    after = method.step(problem, state, 1)
+    assert after.current is not None and len(after.waiting) == len(waiting)
+    open_ends = [each.lower for each in (*after.waiting, after.current) if each is not None]
+    assert after.lower == pytest.approx(min(open_ends) + start.root.offset)
+    assert not far or after.lower == pytest.approx(start.root.offset - 50.0)
 
 
 def test_a_bound_is_never_above_the_optimum_at_any_moment_under_any_effort():
