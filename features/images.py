@@ -2,6 +2,8 @@
 
 import hashlib
 import io
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,11 +12,24 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
-from PIL import ImageOps
 
 from features.limits import LIMITS
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")  # the only decoders that an upload ever reaches
+BYTES = {"JPEG": 14, "PNG": 8, "WEBP": 17, "BMP": 8, "TIFF": 12}  # of memory that a decoded pixel takes at most
+STRIP = 64  # rows that change their form together
+ORIENTATION = 0x0112
+# A picture that is to be shown upright, seen as the file stores it, by the camera's rotation mark
+AS_STORED: dict[int, Callable[[NDArray[np.uint8]], NDArray[np.uint8]]] = {
+    1: lambda rgb: rgb,
+    2: lambda rgb: rgb[:, ::-1],
+    3: lambda rgb: rgb[::-1, ::-1],
+    4: lambda rgb: rgb[::-1],
+    5: lambda rgb: rgb.transpose(1, 0, 2),
+    6: lambda rgb: np.rot90(rgb),
+    7: lambda rgb: rgb.transpose(1, 0, 2)[::-1, ::-1],
+    8: lambda rgb: np.rot90(rgb, -1),
+}
 TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT = 322, 323
 
 
@@ -86,16 +101,29 @@ def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
         )
     with _open(data, title) as picture:
         _refuse_giants(picture, title)
+        width, height = picture.size
+        scale = _scale(width, height, max_side)
+        if picture.format == "JPEG" and (not (width % 8 or height % 8) or _rotation(picture) in (1, 5)):
+            # at ½, ¼ or ⅛ of its size; turned, a partial row or column would come first and shift all others
+            picture.draft(None, (math.ceil(width * scale), math.ceil(height * scale)))
+        drafted = round(width / picture.width)  # original pixels along the side of a decoded one
+        _refuse_memory(picture, title)
         try:
             picture.load()
         except Exception as error:  # OSError, SyntaxError, struct.error …: what damage makes a decoder trip over
             raise ImageError(
                 f"{title} is a damaged or incomplete {picture.format} image: it cannot be decoded to its end."
             ) from error
+        mark = _rotation(picture)  # now: a TIFF turns itself while it is loaded, and a PNG tells it late
         try:
-            return from_array(_array(_upright(picture)), max_side=max_side)
+            rgb = _upright(picture, mark)
         except ValueError as error:  # ours, or Pillow's about a kind of colour that it cannot convert
             raise ImageError(f"{title}: {error}") from error
+    original = (height, width) if mark >= 5 else (width, height)
+    if drafted == 1:
+        original = rgb.shape[1], rgb.shape[0]
+    columns, rows = (max(1, round(side * scale)) for side in original)
+    return Image(_shrink(rgb, scale * drafted)[:rows, :columns], scale, original)
 
 
 def from_array(array: ArrayLike, *, max_side: int | None = None) -> Image:
@@ -106,12 +134,16 @@ def from_array(array: ArrayLike, *, max_side: int | None = None) -> Image:
         raise ImageError(
             f"An image has shape (h, w), (h, w, 3) or (h, w, 4) and no side of 0; this one has {pixels.shape}."
         )
-    if max_side is not None and max_side < 1:
-        raise ImageError(f"The working size must be at least 1 pixel; {max_side} was given.")
-    rgb = _on_white(_eight_bit(pixels.reshape(*pixels.shape[:2], channels)))
-    height, width = rgb.shape[:2]
-    scale = min(1.0, (max_side or width + height) / max(width, height))
+    height, width = pixels.shape[:2]
+    scale = _scale(width, height, width + height if max_side is None else max_side)
+    rgb = _on_white(_eight_bit(pixels.reshape(height, width, channels)))
     return Image(_shrink(rgb, scale), scale, (width, height))
+
+
+def _scale(width: int, height: int, max_side: int) -> float:
+    if max_side < 1:
+        raise ImageError(f"The working size must be at least 1 pixel; {max_side} was given.")
+    return min(1.0, max_side / max(width, height))
 
 
 def shown(name: str) -> str:
@@ -161,12 +193,36 @@ def _megapixels(pixels: int) -> str:
     return f"{pixels / 1e6:.4g} megapixels"
 
 
-def _upright(picture: Pillow.Image) -> Pillow.Image:
-    """Obey the camera's rotation mark; a photograph with unreadable EXIF data is still a photograph."""
+def _refuse_memory(picture: Pillow.Image, title: str) -> None:
+    """Before anything is decoded: what it will take, ours included."""
+    width, height = picture.size
+    needed = width * height * BYTES[picture.format or ""]
+    if needed > LIMITS.image_memory:
+        most = _megapixels(LIMITS.image_memory // BYTES[picture.format or ""])
+        raise ImageError(
+            f"{title} is a {picture.format} image of {_megapixels(width * height)}; at most {most} are accepted "
+            "of this kind. Please shrink it first, or save it as JPEG."
+        )
+
+
+def _rotation(picture: Pillow.Image) -> int:
+    """The camera's rotation mark, 1 for none; a photograph with unreadable EXIF data is still a photograph."""
     try:
-        return ImageOps.exif_transpose(picture)
+        mark = picture.getexif().get(ORIENTATION, 1)
     except Exception:  # EXIF is a small TIFF inside the file, broken in as many ways
-        return picture
+        return 1
+    return int(mark) if isinstance(mark, int) and mark in AS_STORED else 1
+
+
+def _upright(picture: Pillow.Image, mark: int) -> NDArray[np.uint8]:
+    """RGB pixels as the rotation mark wants them, by strips: a picture in another form doubles the memory."""
+    width, height = picture.size
+    rgb = np.empty((width, height, 3) if mark >= 5 else (height, width, 3), np.uint8)
+    stored = AS_STORED[mark](rgb)
+    for top in range(0, height, STRIP):
+        pixels = _array(picture.crop((0, top, width, min(height, top + STRIP))))
+        stored[top : top + STRIP] = _on_white(_eight_bit(np.atleast_3d(pixels)))
+    return rgb
 
 
 def _array(picture: Pillow.Image) -> NDArray[Any]:
