@@ -9,8 +9,8 @@ import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
 from adgm._kernels.hyperedges import least_joint
-from adgm._kernels.local_search import EXHAUSTED, Descent, Neighbourhood, descend, gather, repeats
-from adgm._kernels.tabu import tabu_search
+from adgm._kernels.local_search import EXHAUSTED, Descent, Neighbourhood, descend, gather, repeats, ties
+from adgm._kernels.tabu import Links, Memory, Progress, tabu_search
 from adgm._kernels.types import BOX
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.branch_and_bound import PairCosts
@@ -27,7 +27,11 @@ FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 FEWEST_AT_ONCE, AT_ONCE = 50, 2_000_000  # changes between two looks at the clock: at least, and times the variables
 NOTHING: LongArray = np.empty(0, np.int64)
+STEPS_AT_ONCE = 10_000_000  # of a tabu search, times the variables: some hundredths of a second
+FEW_LINKS = 0.05  # of all pairs of variables: where fewer have costs, a step of a tabu search changes little
+PATIENCE = 1  # steps per node in a row that find nothing better, which end a tabu search there
 TABU_PERTURBED, TABU_RESTARTED, TABU_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
+REMEMBERED = 200  # polished matchings
 GOLDEN = (5**0.5 - 1) / 2
 BARRED = 1e6  # what a variable costs that is not to be used, in units of the largest cost
 # A change counts when it gains more than this share of what costs differ by, and more than rounding may pretend.
@@ -155,12 +159,13 @@ class Surroundings:
                 if len(columns.owner) == problem.n and not columns.complete:
                     columns.largest()  # fills the store
         stored = bool(self.columns) and all(columns.complete for columns in self.columns)
-        self.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0  # the last question and its answer
-        self.ahead = threading.Lock()
+        self.polished: dict[bytes, tuple[Assignment, float]] = {}  # most runs round to the same few matchings
+        self.guard, self.ahead = threading.Lock(), threading.Lock()
         self.apart = apart(problem, parts, self.columns)
         pairwise_only = not len(tables.fibers.order) and not len(sets.order)
         self.pairwise_stored = stored and pairwise_only
         self.has_tabu_search = self.apart and limited and self.pairwise_stored
+        self.links = links_of(matrix if self.has_tabu_search else None)
         self.neighbourhood = Neighbourhood(
             tables,
             sets,
@@ -183,7 +188,7 @@ class Surroundings:
         linear = self.neighbourhood.linear.copy()
         linear[variable] += BARRED * self.runtime.scale
         other.neighbourhood = self.neighbourhood._replace(linear=linear)
-        other.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0
+        other.polished, other.guard = {}, threading.Lock()
         return other
 
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:
@@ -192,16 +197,34 @@ class Surroundings:
 
     def polish(self, assignment: Assignment) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
-        question, end, gained = self.polished
-        if np.array_equal(question, on):  # a run often rounds to the same matching twice in a row
-            return end.copy(), gained
-        question, pairs, edges = on.copy(), self.pairs(on), self.edges(on)
+        question = np.packbits(on).tobytes()
+        if (known := self.known(question)) is not None:
+            on ^= known[0]
+            return on, known[1]
+        given, pairs, edges = on.copy(), self.pairs(on), self.edges(on)
         gained = self.descend(on, pairs, edges)
-        further = self.tabu_search(on, pairs, TABU_POLISHED)
-        if further < -self.tolerance:
-            further += self.descend(on, self.pairs(on), self.edges(on))
-        self.polished = question, on.copy(), gained + further
+        settled, between = np.packbits(on).tobytes(), on.copy()
+        if (known := self.known(settled)) is not None:
+            further = known[1]
+            on ^= known[0]
+        else:
+            further = self.tabu_search(on, pairs, TABU_POLISHED)
+            if further < -self.tolerance:
+                further += self.descend(on, self.pairs(on), self.edges(on))
+            self.remember(settled, between ^ on, further)
+        self.remember(question, given ^ on, gained + further)
         return on, gained + further
+
+    def known(self, question: bytes) -> tuple[Assignment, float] | None:
+        """What polishing a matching changes, and what that gains, if it is remembered."""
+        with self.guard:
+            return self.polished.get(question)
+
+    def remember(self, question: bytes, changed: Assignment, gain: float) -> None:
+        with self.guard:
+            while len(self.polished) >= REMEMBERED:
+                del self.polished[next(iter(self.polished))]
+            self.polished[question] = changed, gain
 
     def perturbed(self, on: Assignment, rng: np.random.Generator) -> Assignment:
         pairs, edges = self.pairs(on), self.edges(on)
@@ -285,10 +308,27 @@ class Surroundings:
         """`_kernels.tabu.tabu_search`, where it can: the energy change; `pairs` is not kept up."""
         if not self.has_tabu_search:
             return 0.0
+        nodes, tenure = min(self.neighbourhood.number.shape), self.tenure(steps_per_node)
+        memory, progress = started(self.neighbourhood.linear + pairs, on, len(tenure)), Progress(queued=len(on))
+        patience = PATIENCE * nodes if len(self.links.start) else len(tenure)
+        at_once = max(1, STEPS_AT_ONCE // len(on))
+        while progress.step < len(tenure) and progress.step - progress.last < patience:
+            try:
+                check_time()
+            except TimeUp:
+                on[:] = memory.best
+                raise TimeUp(on) from None
+            progress = tabu_search(
+                self.neighbourhood, self.links, on, memory, progress, tenure, patience, self.tolerance, at_once
+            )
+        return float(progress.lowest)
+
+    def tenure(self, steps_per_node: int) -> LongArray:
+        """For every step of a tabu search, after how many further ones what leaves then may come back."""
         nodes = min(self.neighbourhood.number.shape)
         spread = (GOLDEN * np.arange(steps_per_node * nodes)) % 1.0  # even, and needs no seed
-        tenure = (nodes * (1.0 + spread) / 2.0).astype(np.int64)
-        return float(tabu_search(self.neighbourhood, on, pairs, tenure, self.tolerance))
+        found: LongArray = (nodes * (1.0 + spread) / 2.0).astype(np.int64)
+        return found
 
     def pairs(self, on: Assignment) -> FloatArray:
         """For every variable, what it costs as a pair with the others that are on."""
@@ -313,6 +353,33 @@ class Surroundings:
                 pass
 
 
+def links_of(matrix: FloatArray | None) -> Links:
+    """The pairs of variables that have costs, of a symmetric matrix; none where most have, or there is no matrix."""
+    if matrix is None or np.count_nonzero(matrix) > FEW_LINKS * matrix.size:
+        return Links(NOTHING, NOTHING, np.empty(0))
+    owner, other = np.nonzero(matrix)
+    owner, other = owner[owner != other], other[owner != other]
+    count = np.bincount(owner, minlength=len(matrix))
+    return Links(np.append(0, np.cumsum(count)), other, 2.0 * matrix[owner, other])
+
+
+def started(cost: FloatArray, on: Assignment, steps: int) -> Memory:
+    """A tabu search of so many steps before its first one."""
+    n = len(on)
+    return Memory(
+        cost=cost,
+        until=np.zeros(n, np.int64),
+        best=on.copy(),
+        lowest=np.full(n, np.inf),
+        free=np.full(n, np.inf),
+        waiting=np.ones(n, np.bool_),
+        queue=np.arange(n),
+        head=np.full(steps, -1),
+        left=np.empty(4 * steps, np.int64),
+        before=np.empty(4 * steps, np.int64),
+    )
+
+
 def whole_matrix(problem: Problem) -> FloatArray | None:
     """Pairwise costs that are stored as trees, with whatever else is stored, as one matrix: a tabu search asks for all
     of it at every step. None where there are no such trees, higher orders, formulas on all pairs, or no room."""
@@ -321,15 +388,15 @@ def whole_matrix(problem: Problem) -> FloatArray | None:
     if not pairwise or any(c.formulas for c in runtime.columns) or 8 * n**2 > min(problem.memory, WHOLE):
         return None
     full = np.zeros((n, n))
-    for index, cost, symmetric in runtime.parts:
-        np.add.at(full, tuple(index.T), 2.0 * cost if symmetric else cost)
+    for columns in runtime.columns[:1]:
+        assert columns.matrix is not None
+        full += 0.5 * (columns.matrix + columns.matrix.T)
     for linked in runtime.linked:
         full += linked.matrix(n)
-    if runtime.columns:
-        stored = runtime.columns[0].matrix
-        assert stored is not None
-        full += stored
-    return 0.5 * (full + full.T)
+    for (i, j), cost, symmetric in ((index.T, cost, symmetric) for index, cost, symmetric in runtime.parts):
+        for ends in ((i, j), (j, i)):
+            np.add.at(full, ends, cost if symmetric else 0.5 * cost)
+    return full
 
 
 def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]], stored: tuple[PairwiseColumns, ...]) -> bool:
@@ -339,13 +406,9 @@ def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]], stored: t
     for index, _ in [*symmetric, *parts]:
         if repeats(layout.row[index]) or repeats(layout.col[index]):
             return False
-    number = layout.grid()
-    for matrix in (columns.matrix for columns in stored if columns.matrix is not None):
-        for members in (*number, *number.T):
-            block = matrix[np.ix_(members[members >= 0], members[members >= 0])]
-            if np.count_nonzero(block) > np.count_nonzero(block.diagonal()):
-                return False
-    return True
+    both = layout.groups(0), layout.groups(1)
+    matrices = [columns.matrix for columns in stored if columns.matrix is not None]
+    return not any(ties(matrix, group) for matrix in matrices for group in both)
 
 
 def as_sets(problem: Problem) -> tuple[FloatArray, list[tuple[LongArray, FloatArray]]]:

@@ -103,6 +103,17 @@ def repeats(lines):
 
 
 @compiled
+def ties(matrix, group):
+    """Whether two different variables of one row or column have a cost together."""
+    for line in range(group.start.size - 1):
+        for e in range(group.start[line], group.start[line + 1]):
+            for f in range(group.start[line], group.start[line + 1]):
+                if e != f and matrix[group.member[e], group.member[f]] != 0.0:
+                    return True
+    return False
+
+
+@compiled
 def wake(awake, start, member, line):
     """Wake the variables of a row or of a column; how many of them slept."""
     woken = 0
@@ -202,7 +213,8 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
     order2, opens2, root2, key2, child2, stop2, target2, value2 = here.sets
     limited = here.row_kind != BOX and here.col_kind != BOX
     loose_row, loose_col = here.row_kind != SIMPLEX, here.col_kind != SIMPLEX
-    n1, n2 = number.shape
+    row_start, row_member, _ = here.rows
+    col_start, col_member, _ = here.cols
 
     def cost(v, n_gone, n_came):
         total, missing = joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came)
@@ -247,14 +259,23 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
         if missing < 0 and n_gone + n_came > 0 and (left_row < 0 or loose_row) and (left_col < 0 or loose_col):
             best = base
         # The row left behind takes the column left behind; or either of them takes a free node.
-        for other in range(0 if chains else left_col, n1 + n2 if chains else left_col + 1):
-            w, fits = NOBODY, False
-            if 0 <= other < n2 and left_row >= 0:
-                w = number[left_row, other]
-                fits = other == left_col or (chains and in_col[other] < 0 and (left_col < 0 or loose_col))
-            elif other >= n2 and left_col >= 0 and (left_row < 0 or loose_row):
-                w = number[other - n2, left_col]
-                fits = in_row[other - n2] < 0
+        in_line, in_both = 0, 0
+        if not chains and left_row >= 0 and left_col >= 0:
+            in_line = 1
+        if chains and left_row >= 0:
+            in_line = row_start[left_row + 1] - row_start[left_row]
+        if chains and left_col >= 0 and (left_row < 0 or loose_row):
+            in_both = col_start[left_col + 1] - col_start[left_col]
+        in_both += in_line
+        for e in range(in_both):
+            if not chains:
+                w, fits = number[left_row, left_col], True
+            elif e < in_line:
+                w = np.int64(row_member[row_start[left_row] + e])
+                fits = col[w] == left_col or (in_col[col[w]] < 0 and (left_col < 0 or loose_col))
+            else:
+                w = np.int64(col_member[col_start[left_col] + e - in_line])
+                fits = in_row[row[w]] < 0
             if w < 0 or not fits or missing >= 0:
                 continue
             if fast:
