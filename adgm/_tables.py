@@ -17,7 +17,7 @@ from adgm import _kernels as kernels
 from adgm import potentials
 from adgm._kernels import Columns, Fibers, FloatArray, IndexArray, LongArray, Tables
 from adgm.costs import largest_of
-from adgm.deadline import check_time, waited_for
+from adgm.deadline import carried, check_time, waited_for
 from adgm.layout import Layout
 from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
 
@@ -122,7 +122,7 @@ def folded(entries: Entries, n: int) -> Entries:
     workers = min(potentials.WORKERS, 1 + m // WORTH_A_THREAD)
     parts = [slice(len(cost) * w // workers, len(cost) * (w + 1) // workers) for w in range(workers)]
     with ThreadPoolExecutor(workers) as pool:
-        surveys = list(pool.map(survey, parts) if workers > 1 else map(survey, parts))
+        surveys = list(pool.map(carried(survey), parts) if workers > 1 else map(survey, parts))
     found, rows, costs = zip(*surveys, strict=True)
     total = np.sum(found, axis=0)
     if (total != total[0]).any() or total[0, 0] != m:
@@ -212,7 +212,7 @@ class PairwiseColumns:
             ahead: deque[tuple[IndexArray | LongArray, Future[FloatArray]]] = deque()
             for some in pieces:
                 check_time()
-                ahead.append((some, pool.submit(self.compute, some)))
+                ahead.append((some, pool.submit(carried(self.compute), some)))
                 if len(ahead) > 2 * potentials.WORKERS:
                     ready, values = ahead.popleft()
                     yield ready, values.result()

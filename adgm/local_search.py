@@ -14,7 +14,7 @@ from adgm._kernels.tabu import Links, Memory, Progress, tabu_search
 from adgm._kernels.types import BOX
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.branch_and_bound import PairCosts
-from adgm.deadline import TimeUp, check_time
+from adgm.deadline import TimeUp, check_time, waited_for
 from adgm.once import alone
 from adgm.potentials import Entries
 from adgm.problem import ANY, Problem
@@ -26,6 +26,7 @@ WHOLE = 1 << 26  # bytes of a matrix made from pairwise trees
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 FEWEST_AT_ONCE, AT_ONCE = 50, 2_000_000  # changes between two looks at the clock: at least, and times the variables
+LOOKS_AT_ONCE = 4_000_000  # of a descent between two looks at the clock, times what a look walks through
 NOTHING: LongArray = np.empty(0, np.int64)
 STEPS_AT_ONCE = 10_000_000  # of a tabu search, times the variables: some hundredths of a second
 FEW_LINKS = 0.05  # of all pairs of variables: where fewer have costs, a step of a tabu search changes little
@@ -262,13 +263,18 @@ class Surroundings:
     def look_ahead(self) -> None:
         """Find out how little two variables can cost together in hyperedges, where there are no other costs of several
         variables: a descent is faster then, and whoever descends often is paid back."""
-        with self.ahead:
+        with waited_for(self.ahead, held=True):
             here = self.neighbourhood
             order, opens, root, _, child, stop, target, value = here.tables.fibers
             useless = here.least.size or not self.apart or BOX in (here.row_kind, here.col_kind)
             others = self.columns or len(here.sets.order) or order.tolist() != [3] or opens[0] >= 0
             if not useless and not others and root[0, -1] - root[0, 0] == len(here.linear) ** 2:
-                least = least_joint(root, child, stop, target, value, here.row, len(here.number))
+                n = len(here.linear)
+                least, step = np.zeros((n, len(here.number))), max(1, LOOKS_AT_ONCE // (n + len(target) // n))
+                for first in range(0, n, step):
+                    check_time()
+                    last = min(n, first + step)
+                    least_joint(root, child, stop, target, value, here.row, first, last, least)
                 self.neighbourhood = here._replace(least=least)
 
     def descend(
@@ -288,6 +294,8 @@ class Surroundings:
         thorough = not len(forced) and awake is None
         awake = np.full(len(on), thorough) if awake is None else awake
         at_once = max(FEWEST_AT_ONCE, AT_ONCE // len(on))
+        walked = 0 if edges.size else len(self.neighbourhood.tables.fibers.target) // len(on)
+        looks = LOOKS_AT_ONCE // (1 + walked)
         missing, descent = 0, Descent()
         while missing >= 0 or (missing == EXHAUSTED and descent.changes < most):
             try:
@@ -297,7 +305,8 @@ class Surroundings:
             with self.runtime.guard():
                 clock, soon = self.runtime.tick(), min(most, descent.changes + at_once)
                 missing, descent = descend(
-                    self.neighbourhood, on, pairs, edges, awake, forced, thorough, descent, self.tolerance, soon, clock
+                    *(self.neighbourhood, on, pairs, edges, awake, forced, thorough, descent),
+                    *(self.tolerance, soon, looks, clock),
                 )
                 if missing >= 0:
                     others = np.flatnonzero(on)

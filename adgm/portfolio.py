@@ -10,13 +10,13 @@ from typing import TypeVar
 import numpy as np
 
 from adgm._kernels import FloatArray
-from adgm.baselines.dd import tolerance
+from adgm.baselines.dd import DD, BoundState, begin_with, tolerance
 from adgm.branch_and_bound import bytes_needed
 from adgm.deadline import TimeUp, carried, check_time
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
 from adgm.hyperedges import or_from_hyperedges
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.lower_bound import bound, hopeless, refusal
+from adgm.lower_bound import hopeless, refusal, search
 from adgm.members import WAVE, Member, MemberState, extended, member, split, with_matching
 from adgm.options import check, option
 from adgm.penalty import RULES
@@ -31,6 +31,8 @@ BATCH = 2  # members that search at a time once a wave is over, whatever the num
 WITNESSES, FEWER_WITNESSES = 3, 2
 THIRD = 8  # times less effort for third order, where it buys less: costs of hyperedges are moved, too
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
+# Pair costs for every variable and node of the smaller graph that a proof may visit first: in about the time of a wave.
+SHARE = 60.0
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -43,7 +45,9 @@ class PortfolioState(State):
     first: int = 0  # the first member of the wave that runs now
     in_wave: int = 0  # iterations since it began
     opened: int = 0  # pieces done of what comes before the first wave's decisions
-    judged: float = np.inf  # the energy that the bound was last asked about
+    proof: BoundState | None = None  # the search for a bound, between two of its turns
+    granted: float = 0.0  # pair costs that it may have visited by now
+    judged: float = np.inf  # the energy of the best matching when such a search was last given up
     bound: float = -np.inf  # and what it said
     piece: int = 0  # what has been done since the wave's last member ended
     in_vain: int = 0  # rounds in a row that found nothing better
@@ -51,6 +55,7 @@ class PortfolioState(State):
     leader: int = 0  # the member that found the best matching first
     agreeing: int = 0  # members whose best matching is that one
     led: int = 0  # of the present wave, when its last run ended
+    agreed: bool | None = None  # once the search is over, whether enough members agreed
     finished: bool = False
     proved: bool = False  # whether the best matching is proved optimal
 
@@ -68,13 +73,15 @@ class PortfolioState(State):
 class Portfolio:
     """ADGM+ : a portfolio of ADGM runs that differ in what decides where they end, on all cores.
 
-    It opens with fusion moves from the unary costs' matching and a search for a proof by the dual bound of
+    It opens with fusion moves from the unary costs' matching and a short search for a proof by the dual bound of
     `adgm.lower_bound`: easy problems end there. Then waves of members: every `stride` iterations all round and improve
-    their matching by the local search, and losers end; fusion moves merge what they found, and the bound is asked again
-    if that is better. Rounds of iterated local search follow (random perturbations and descents, tabu search where the
-    problem allows) from every member's matching, and from random restarts, because a deep optimum can lie far from
-    where ADGM leads: short ones first, longer ones as long as it is not over. It is over when enough members agree,
-    searches from random matchings among them (six runs of ADGM may agree on less than the optimum), or when `rounds`
+    their matching by the local search, and losers end; fusion moves merge what they found. The proof goes on after a
+    wave and after every round that follows, each time for as long as in all before, so that neither it nor the search
+    has to wait for the other's end; what is left of its effort it gets when the search is over. Rounds of iterated
+    local search follow (random perturbations and descents, tabu search where the problem allows) from every member's
+    matching, and from random restarts, because a deep optimum can lie far from where ADGM leads: short ones first,
+    longer ones as long as it is not over. It is over when enough members agree, searches from random matchings among
+    them (six runs of ADGM may agree on less than the optimum), or when `rounds`
     rounds in a row found nothing better; else another wave starts.
 
     Work is counted in iterations and every member has its own seed, so that the result does not depend on `threads`.
@@ -231,9 +238,11 @@ class Portfolio:
         """
         if state.piece == 0:
             return replace(self._merged(problem, state, 1 + state.first // WAVE), piece=1)
+        if state.agreed is not None:
+            state = self._judged(problem, state)
+            return self._ended(problem, state)
         if state.piece == 1:
-            if state.first == 0:
-                state = self._judged(problem, state)
+            state = self._judged(problem, state)
             wave = state.members[state.first :]
             led = sum(each.holds(state.best) for each in wave)
             if self._lower(problem, state):
@@ -269,7 +278,11 @@ class Portfolio:
             state = replace(state, in_vain=in_vain, before=state.best_energy)
         spent = turn + 1 == self.rounds and len(members) >= self.most_lanes
         if agreed or (last and (spent or state.in_vain >= self.rounds)):
-            return replace(state, finished=True, converged=agreed)
+            return self._ended(problem, replace(state, agreed=agreed))
+        if last:
+            state = self._judged(problem, state)
+            if state.proved:
+                return replace(state, finished=True, converged=True)
         if not last or turn + 1 < self.rounds:
             return state
         return replace(state, members=self._wave(problem, state.members), first=len(members), in_wave=0, piece=0)
@@ -335,19 +348,44 @@ class Portfolio:
         return self._led(problem, replace(state, members=tuple(members)))
 
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """What the dual bound says of the best matching, unless it has said so, or left a gap of which a better one has
-        not closed half; a better one that it finds goes to the leading member."""
+        """The next turn of the search for a proof that the best matching is optimal: as much again as all before, if
+        one sweep fits into it. A better matching that it finds goes to the leading member.
+
+        A search that was given up begins anew if there is a better matching which closes half of the gap that it left.
+        """
+        if not self._can_judge(problem) or state.proved:
+            return state
+        least = SHARE * problem.n * min(problem.shape)
+        state = replace(state, granted=min(self._most_effort(problem), max(least, 2.0 * state.granted)))
         better = state.best_energy < state.judged - tolerance(state.best_energy, problem.spread)
         closed = 2.0 * (state.best_energy - state.bound) <= state.judged - state.bound
-        if not (better and closed and self._can_judge(problem)):
+        if problem.n**2 > state.granted or (state.proof is None and not (better and closed)):
             return state
         assert state.best is not None
-        effort = self.effort / (THIRD if problem.order == 3 else 1)
-        found = bound(problem, state.best, effort=effort, watch=hopeless)
+        method = search(problem, DD(effort=state.granted))
+        proof = method.init(problem) if state.proof is None else state.proof
+        if state.best_energy < proof.best_energy:
+            proof = begin_with(proof, state.best, state.best_energy)
+        while not (over := proof.proved or hopeless(proof)) and not method.done(proof):
+            proof = method.step(problem, proof)
+        over = over or proof.work < state.granted
+        assert proof.best is not None
         members = list(state.members)
-        members[state.leader] = with_matching(problem, members[state.leader], found.best)
-        state = self._led(problem, replace(state, members=tuple(members)))
-        return replace(state, proved=found.solved, judged=state.best_energy, bound=found.lower)
+        members[state.leader] = with_matching(problem, members[state.leader], proof.best)
+        state = self._led(problem, replace(state, members=tuple(members), proved=proof.proved))
+        if over:
+            return replace(state, proof=None, judged=state.best_energy, bound=proof.lower)
+        return replace(state, proof=proof)
+
+    def _ended(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """Finished, if the proof has no turn left."""
+        given_up = state.proof is None and np.isfinite(state.judged)
+        left = self._can_judge(problem) and not given_up and state.granted < self._most_effort(problem)
+        finished = state.proved or not left
+        return replace(state, finished=finished, converged=finished and (state.proved or bool(state.agreed)))
+
+    def _most_effort(self, problem: Problem) -> float:
+        return self.effort / (THIRD if problem.order == 3 else 1)
 
     def _can_judge(self, problem: Problem) -> bool:
         """Whether there is a bound, and effort for some sweeps."""

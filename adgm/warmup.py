@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,8 @@ def portfolio() -> None:
     triples = Problem((2, 3), [Sparse(copies, -np.ones(len(copies)))])
     iterated_local_search(triples, np.eye(2, 3).ravel() > 0, 1, np.random.default_rng(0))
     none = np.zeros(0, np.uint32)
-    least_joint(np.zeros((1, 1), int), none, none, none, np.zeros(0), np.zeros(0, int), 1)  # of large ones
+    rows: tuple[Any, ...] = np.zeros(0, int), 0, 0, np.zeros((0, 1))
+    least_joint(np.zeros((1, 1), int), none, none, none, np.zeros(0), *rows)  # of large ones
 
 
 def fusion() -> None:

@@ -162,6 +162,7 @@ def test_snapshots_come_ten_times_a_second_or_after_every_iteration(monkeypatch,
 
     monkeypatch.setattr(adgm.run, "best_rounding", published)
     monkeypatch.setattr("ui.jobs.job.monotonic", lambda: clock[0])
+    monkeypatch.setattr("ui.jobs.job.ProcessorTime", lambda: lambda: clock[0])
     method = Simulated(pause=0.0, max_iter=round(30 / each))
     Job(method, NO_PROBLEM, pool=JobPool(1)).start().wait(10)  # type: ignore[arg-type]
     gaps = np.diff([moment for moment in moments if moment > 5])
@@ -177,7 +178,8 @@ def test_a_pace_slows_the_run_but_neither_the_clock_nor_the_answers(run):
     assert job.wait(60).status == "stopped"
 
 
-def test_elapsed_counts_computing_only_and_the_time_limit_ends_it(run):
+def test_elapsed_counts_computing_only_and_the_time_limit_ends_it(run, monkeypatch):
+    monkeypatch.setattr("ui.jobs.job.ProcessorTime", lambda: time.monotonic)  # the counter sleeps instead of computing
     job = run(time_limit=0.3)
     eventually(lambda: job.snapshot().elapsed > 0.1)
     job.pause()

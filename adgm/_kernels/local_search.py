@@ -200,12 +200,16 @@ def doze(here, on, edges, in_row, in_col, awake, v, n_awake, swaps, tolerance):
 
 
 @compiled
-def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps, tolerance):
-    """Look at the variables that are awake, from v on, until a change pays; or only at v, if it `must` or others can
-    `doze`. A function of its own, entered once per change, since a call per look would take as long as the look.
+def scan(
+    here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps, tolerance, looks
+):
+    """Look at the variables that are awake, from v on, until a change pays or `looks` are used up; or only at v, if it
+    `must` or others can `doze`. A function of its own, entered once per change, since a call per look would take as
+    long as the look.
 
     Returns the last v, how many are awake, what the change costs, how many leave (`gone`) and join (`came`), who joins
-    beside v, and −1 or a column that this look misses. `quick`, `chains`, `swaps`: see `descend`."""
+    beside v, −1 or a column that this look misses, and how many looks are left. `quick`, `chains`, `swaps`: see
+    `descend`."""
     linear, row, col, number, reach, least = here.linear, here.row, here.col, here.number, here.reach, here.least
     column_of, columns = here.tables.column.slot, here.tables.column.data
     row_of, rows = here.tables.row.slot, here.tables.row.data
@@ -294,12 +298,13 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
             for k in range(n_gone):
                 on[gone[k]] = True
         if must or missing >= 0 or best < -tolerance:
-            return v, n_awake, best, n_gone, n_came, partner, missing
+            return v, n_awake, best, n_gone, n_came, partner, missing, looks
         awake[v] = False
         n_awake -= 1
-        if least.size:
+        looks -= 1 + in_both
+        if least.size or looks <= 0:
             break
-    return v, n_awake, np.inf, 0, 0, NOBODY, NOBODY
+    return v, n_awake, np.inf, 0, 0, NOBODY, NOBODY, looks
 
 
 @compiled
@@ -314,9 +319,9 @@ def unstored(column_of, row_of, who, count):
 
 
 @compiled
-def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance, most, clock):
+def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance, most, looks, clock):
     """Take the changes at the variables `forced`, whatever they cost; then every change that lowers the energy by more
-    than `tolerance`, until no variable is `awake` or `most` were taken.
+    than `tolerance`, until no variable is `awake`, `most` were taken, or `looks` are used up.
 
     One look at a variable that is off: it joins, its row's and its column's holders leave, and the nodes that they
     leave behind pair up (a swap), move to a free node (only if `thorough` and without hyperedges: it takes long), or
@@ -353,8 +358,9 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
         v = forced[done] if must else at
         if here.least.size and not must:
             v, n_awake = doze(here, on, edges, in_row, in_col, awake, v, n_awake, swaps, tolerance)
-        v, n_awake, best, n_gone, n_came, partner, missing = scan(
-            here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps, tolerance
+        v, n_awake, best, n_gone, n_came, partner, missing, looks = scan(
+            *(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps),
+            *(tolerance, looks),
         )
         if not must:
             at = v
@@ -394,7 +400,8 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
             awake[v] = False
             n_awake -= 1
         elif n_awake > 0:
-            continue
+            if looks <= 0:
+                return EXHAUSTED, Descent(at, done, recent, changes, gain)
         elif thorough and recent > 0:
             awake[:] = True
             n_awake, recent = on.size, 0

@@ -35,7 +35,8 @@ def overwrite(out, values):
         out[i] = values[i]
 
 
-@njit(cache=CACHED, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+@kept
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
 def first_lowest(values):
     """The lowest of some numbers, none of them NaN, and the first that it is; (infinity, −1) if there is none."""
     lowest, block = np.inf, -1

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import Problem, Result, State
+from adgm.computing import ProcessorTime, working_for
 from adgm.deadline import TimeUp, deadline
 from adgm.run import Method, Run
 from adgm.run import Status as ResultStatus
@@ -58,7 +59,7 @@ class Snapshot:
 
     status: Status
     iteration: int = 0
-    elapsed: float = 0.0  # seconds of computing: neither waiting nor pausing counts
+    elapsed: float = 0.0  # seconds of computing (processor time): neither waiting nor pausing counts
     time_limit: float | None = None
     rate: float = 0.0  # iterations per second, lately
     history: dict[str, Floats] | None = None
@@ -114,8 +115,7 @@ class Job:
         self._curves = RunCurves()
         self._build = problem if callable(problem) else None
         time_limit = min(LIMITS.job_seconds, math.inf if time_limit is None else time_limit)
-        self._rested: float = 0.0  # seconds that it has let others go first, in the middle of its work
-        self._resting: float | None = None  # since when it does
+        self._clock = ProcessorTime()
         # A run looks at its problem when it first advances: by then it is built.
         given: Any = None if self._build else problem
         self._run = Run(given, method, time_limit=time_limit, history=self._curves, clock=self._clock)
@@ -254,7 +254,8 @@ class Job:
 
     def _live(self) -> None:
         try:
-            status, error = self._work(), ""
+            with working_for(self._clock):
+                status, error = self._work(), ""
         except ValueError as problem:
             status, error = "failed", str(problem)
         except MemoryError:
@@ -308,20 +309,11 @@ class Job:
             self._present = now
         return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
 
-    def _clock(self) -> float:
-        """Seconds, which stand still while it has given way in the middle of its work."""
-        now, resting = monotonic(), self._resting
-        return now - self._rested - (0.0 if resting is None else now - resting)
-
     def _turn(self) -> bool:
         """Whether to end; the end of a slice gives way. Threads that help with the work do not."""
         if threading.current_thread() is not self._thread:
             return self._over()
-        began = self._resting = monotonic()
-        try:
-            return self._pool.turn(self, self._over)
-        finally:
-            self._rested, self._resting = self._rested + monotonic() - began, None
+        return self._pool.turn(self, self._over)
 
     def _make(self, build: Callable[[], Problem]) -> None:
         """Build the problem; its time counts."""
@@ -362,14 +354,15 @@ class Job:
         """
         run = self._run
         if self._last is not None:
-            rate = self._last[1] / max(self._clock() - self._last[0], 1e-9)
+            rate = self._last[1] / max(monotonic() - self._last[0], 1e-9)
             self._rate = 0.7 * (self._rate or rate) + 0.3 * rate
         with self._changed:
             stepping, before, first = self._paused, run.iteration, run.state is None
             pace = self._pace_at(before)
             most = self._steps if stepping else max(1, int(pace * INTERVAL)) if pace else self._every
             rho = None if first else self._asked
-            self._began = began = self._clock()
+            entered, self._began = monotonic(), self._clock()
+            began = self._began
             spent_before, overhead_before = run.seconds, run.overhead
         if rho is not None:
             run.change(lambda state: _with_rho(state, rho))
@@ -388,8 +381,8 @@ class Job:
                 self._steps = max(self._steps - (ran or not first), 0)  # some steps take no iteration
         if ran:
             self._adapt(spent / ran, total - spent)
-        self._last = (began, ran) if ran else None
-        return ran / pace - total if ran and pace and not stepping else 0.0
+        self._last = (entered, ran) if ran else None
+        return ran / pace - (monotonic() - entered) if ran and pace and not stepping else 0.0
 
     def _pace_at(self, iteration: int) -> float | None:
         pace, hurry = self.pace, self.hurry
