@@ -1,5 +1,6 @@
 """Processor time: what the threads that work for a run have computed. Waiting does not count, and compiling neither."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -10,10 +11,15 @@ from typing import Any
 
 from numba.core import event
 
+COMPILING_ONCE = (
+    "adgm: compiling its kernels for this computer, once: about a minute in all. It counts for no time limit; "
+    "adgm.warmup() does it beforehand."
+)
+USUAL = 120  # functions that are compiled in all, those that kernels call included
+
 
 class Compiling(event.Listener):
-    """Keeps the seconds that every thread has spent in the compiler, loading what it had kept included; `begun` is
-    called when a kernel is about to be compiled, `done` with their number so far when one has been."""
+    """Keeps the seconds that every thread has spent in the compiler, loading what it had kept included."""
 
     def __init__(self) -> None:
         self.own = threading.local()
@@ -37,8 +43,30 @@ class Compiling(event.Listener):
         return spent
 
 
-COMPILING = Compiling()
+class Notice(event.Listener):
+    """Says on stderr that kernels are being compiled: in a line, once, and how many where that is a terminal."""
+
+    def __init__(self) -> None:
+        self.quiet, self.said, self.count = False, False, 0
+
+    def on_start(self, found: Any) -> None:
+        self.count += 1
+        if self.quiet or sys.stderr is None:
+            return
+        if not self.said:
+            self.said = True
+            print(COMPILING_ONCE, file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            print(f"\radgm: compiling, function {self.count} of about {USUAL} …", end="", file=sys.stderr, flush=True)
+
+    def on_end(self, found: Any) -> None:
+        if not self.quiet and sys.stderr is not None and sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+COMPILING, NOTICE = Compiling(), Notice()
 event.register("numba:compiler_lock", COMPILING)  # type: ignore[no-untyped-call]
+event.register("numba:compile", NOTICE)  # type: ignore[no-untyped-call]
 
 
 def computed() -> float:

@@ -10,7 +10,6 @@ import numpy as np
 from adgm._kernels import FloatArray, LongArray
 from adgm._kernels.hyperedges import least_joint
 from adgm._kernels.local_search import EXHAUSTED, Descent, Neighbourhood, descend, gather, repeats, ties
-from adgm._kernels.tabu import Links, Memory, Progress, tabu_search
 from adgm._kernels.types import BOX
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.branch_and_bound import PairCosts
@@ -20,6 +19,7 @@ from adgm.potentials import Entries
 from adgm.problem import ANY, Problem
 from adgm.projections import KIND
 from adgm.rounding import Assignment, hungarian
+from adgm.tabu import links_of, search
 from adgm.tied_rows import listed
 
 WHOLE = 1 << 26  # bytes of a matrix made from pairwise trees
@@ -28,12 +28,8 @@ MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 FEWEST_AT_ONCE, AT_ONCE = 50, 2_000_000  # changes between two looks at the clock: at least, and times the variables
 LOOKS_AT_ONCE = 4_000_000  # of a descent between two looks at the clock, times what a look walks through
 NOTHING: LongArray = np.empty(0, np.int64)
-STEPS_AT_ONCE = 10_000_000  # of a tabu search, times the variables: some hundredths of a second
-FEW_LINKS = 0.05  # of all pairs of variables: where fewer have costs, a step of a tabu search changes little
-PATIENCE = 1  # steps per node in a row that find nothing better, which end a tabu search there
 TABU_PERTURBED, TABU_RESTARTED, TABU_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
 REMEMBERED = 200  # polished matchings
-GOLDEN = (5**0.5 - 1) / 2
 BARRED = 1e6  # what a variable costs that is not to be used, in units of the largest cost
 # A change counts when it gains more than this share of what costs differ by, and more than rounding may pretend.
 PRECISION, ROUNDING = 1e-9, 256 * float(np.finfo(float).eps)
@@ -317,27 +313,7 @@ class Surroundings:
         """`_kernels.tabu.tabu_search`, where it can: the energy change; `pairs` is not kept up."""
         if not self.has_tabu_search:
             return 0.0
-        nodes, tenure = min(self.neighbourhood.number.shape), self.tenure(steps_per_node)
-        memory, progress = started(self.neighbourhood.linear + pairs, on, len(tenure)), Progress(queued=len(on))
-        patience = PATIENCE * nodes if len(self.links.start) else len(tenure)
-        at_once = max(1, STEPS_AT_ONCE // len(on))
-        while progress.step < len(tenure) and progress.step - progress.last < patience:
-            try:
-                check_time()
-            except TimeUp:
-                on[:] = memory.best
-                raise TimeUp(on) from None
-            progress = tabu_search(
-                self.neighbourhood, self.links, on, memory, progress, tenure, patience, self.tolerance, at_once
-            )
-        return float(progress.lowest)
-
-    def tenure(self, steps_per_node: int) -> LongArray:
-        """For every step of a tabu search, after how many further ones what leaves then may come back."""
-        nodes = min(self.neighbourhood.number.shape)
-        spread = (GOLDEN * np.arange(steps_per_node * nodes)) % 1.0  # even, and needs no seed
-        found: LongArray = (nodes * (1.0 + spread) / 2.0).astype(np.int64)
-        return found
+        return search(self.neighbourhood, self.links, on, pairs, steps_per_node, self.tolerance)
 
     def pairs(self, on: Assignment) -> FloatArray:
         """For every variable, what it costs as a pair with the others that are on."""
@@ -360,33 +336,6 @@ class Surroundings:
             missing = wanted[columns.table.slot[wanted] < 0]
             for _ in columns.chunks(missing[: max(FEWEST_COLUMNS // 2, len(columns.owner) // 2)], clock):
                 pass
-
-
-def links_of(matrix: FloatArray | None) -> Links:
-    """The pairs of variables that have costs, of a symmetric matrix; none where most have, or there is no matrix."""
-    if matrix is None or np.count_nonzero(matrix) > FEW_LINKS * matrix.size:
-        return Links(NOTHING, NOTHING, np.empty(0))
-    owner, other = np.nonzero(matrix)
-    owner, other = owner[owner != other], other[owner != other]
-    count = np.bincount(owner, minlength=len(matrix))
-    return Links(np.append(0, np.cumsum(count)), other, 2.0 * matrix[owner, other])
-
-
-def started(cost: FloatArray, on: Assignment, steps: int) -> Memory:
-    """A tabu search of so many steps before its first one."""
-    n = len(on)
-    return Memory(
-        cost=cost,
-        until=np.zeros(n, np.int64),
-        best=on.copy(),
-        lowest=np.full(n, np.inf),
-        free=np.full(n, np.inf),
-        waiting=np.ones(n, np.bool_),
-        queue=np.arange(n),
-        head=np.full(steps, -1),
-        left=np.empty(4 * steps, np.int64),
-        before=np.empty(4 * steps, np.int64),
-    )
 
 
 def whole_matrix(problem: Problem) -> FloatArray | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse, local_search
+from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse, tabu
 from adgm.local_search import Surroundings, apart, improve, iterated_local_search, polish, random_restart
 from adgm.rounding import hungarian
 from tests import oracles
@@ -225,12 +225,12 @@ def test_a_tabu_search_takes_the_steps_that_the_slow_rule_takes(few_links, sides
         (4, 5), [Dense(costs[:20].reshape(4, 5)), Sparse(pairs, costs[20:], symmetric=True)], *sides, candidates=mask
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local_search, "FEW_LINKS", few_links)
-        patch.setattr(local_search, "PATIENCE", 100)
-        patch.setattr(local_search, "STEPS_AT_ONCE", 60)  # so that it is interrupted and goes on
+        patch.setattr(tabu, "FEW_LINKS", few_links)
+        patch.setattr(tabu, "PATIENCE", 100)
+        patch.setattr(tabu, "STEPS_AT_ONCE", 60)  # so that it is interrupted and goes on
         surroundings = Surroundings(problem)
         on = a_matching(problem, seed)
-        tenure = surroundings.tenure(5)
+        tenure = tabu.tenure(4, 5)
         slow = oracles.tabu_search(problem, on, tenure.tolist(), surroundings.tolerance)
         gained = surroundings.tabu_search(on, surroundings.pairs(on), 5)
     assert bool(len(surroundings.links.start)) == (few_links > 0)
@@ -280,13 +280,13 @@ def test_a_search_of_linked_pairs_ends_where_it_finds_nothing_any_more(monkeypat
     keep = (a // 30 != b // 30) & (a % 30 != b % 30)
     pairs = Sparse(np.stack([a, b], 1)[keep], -rng.random(keep.sum()), symmetric=True)
     surroundings = Surroundings(Problem((30, 30), [Dense(rng.random((30, 30))), pairs]))
-    steps, kernel = [], local_search.tabu_search
-    monkeypatch.setattr(local_search, "STEPS_AT_ONCE", 900)
-    monkeypatch.setattr(local_search, "tabu_search", lambda *args: (found := kernel(*args), steps.append(found))[0])
+    steps, kernel = [], tabu.tabu_search
+    monkeypatch.setattr(tabu, "STEPS_AT_ONCE", 900)
+    monkeypatch.setattr(tabu, "tabu_search", lambda *args: (found := kernel(*args), steps.append(found))[0])
     on, _ = surroundings.improve(np.zeros(900, bool), 1000)
     surroundings.tabu_search(on, surroundings.pairs(on), 10)
     assert len(surroundings.links.start) and len(steps) < 300
-    assert steps[-1].step - steps[-1].last == 30 * local_search.PATIENCE
+    assert steps[-1].step - steps[-1].last == 30 * tabu.PATIENCE
 
 
 def check_perturbations(problem: Problem, start: np.ndarray, seed: int) -> None:

@@ -149,7 +149,7 @@ def _more(active: bool) -> None:
         int(LIMITS.job_seconds),
         begin(LIMIT, 60),
         key=LIMIT,
-        help="Seconds of computing, then the best matching so far is the result",
+        help="Seconds of computing (processor time), then the best matching so far is the result",
     )
     now = list(OVERLAYS).index(begin(GRAPH, "none"))
     st.selectbox("Graph", list(OVERLAYS), now, key=GRAPH, help="Edges drawn over the points")
