@@ -97,8 +97,7 @@ class Dense:
         index = np.argwhere(tensor)
         return Entries(index, tensor[tuple(index.T)])
 
-    def sample(self, layout: Layout) -> FloatArray:
-        """Some of the costs."""
+    def some_costs(self, layout: Layout) -> FloatArray:
         costs = self.over(layout).reshape(-1)
         return costs[some_of(costs.size)]
 
@@ -172,8 +171,7 @@ class Sparse:
         kept = (index >= 0).all(axis=1)
         return Entries(index[kept], self.costs[kept], self.symmetric)
 
-    def sample(self, layout: Layout) -> FloatArray:
-        """Some of the costs."""
+    def some_costs(self, layout: Layout) -> FloatArray:
         some = some_of(len(self.costs))
         return Sparse(self.indices[some], self.costs[some]).entries(layout).costs
 
@@ -377,18 +375,17 @@ class Formula:
         index = np.stack([links.target.astype(np.int64), links.owners(0, layout.n)], axis=1)
         return Entries(index, self.along(layout, links))
 
-    def sample(self, layout: Layout) -> FloatArray:
-        """Some of the costs."""
+    def some_costs(self, layout: Layout) -> FloatArray:
         rng = np.random.default_rng(0)
-        variables = rng.integers(layout.n, size=(2, SAMPLE))
-        ends = [of[variables] for of in (layout.row, layout.col)]
+        pair = rng.integers(layout.n, size=(2, SAMPLE))
         for side, edges in enumerate((self.left_edges, self.right_edges)):
             if edges is not None and len(edges):
-                ends[side] = edges[rng.integers(len(edges), size=SAMPLE)].T
-        (i1, j1), (i2, j2) = ends
-        costs = self.between(i1, j1, i2, j2)
-        counted: FloatArray = costs[(i1 != j1) & (i2 != j2) & np.isfinite(costs)]
-        return counted
+                pair = layout.drawn(side, edges[rng.integers(len(edges), size=SAMPLE)], rng)
+                break
+        (i1, j1), (i2, j2) = layout.row[pair], layout.col[pair]
+        counted = self.lives(i1, j1, i2, j2) if self.on_edges else (i1 != j1) & (i2 != j2)
+        costs = self.between(i1[counted], j1[counted], i2[counted], j2[counted])
+        return costs[np.isfinite(costs)]
 
     def flipped(self, shape: tuple[int, int]) -> Formula:
         """The same costs with the two graphs exchanged."""

@@ -141,7 +141,7 @@ class Problem:
         """By how much costs differ: their median distance from their median, of the potentials that differ least.
 
         Neither a constant in all costs of a kind nor a few very large costs change it. What every matching pays of the
-        unary costs is taken off first.
+        unary costs is taken off first. 0 where nothing costs anything.
         """
         unary, layout = self.unary.copy(), self.layout
         for constraint, at, nodes in zip((self.rows, self.cols), (layout.row, layout.col), self.shape, strict=True):
@@ -149,9 +149,9 @@ class Problem:
                 least = np.full(nodes, np.inf)
                 np.minimum.at(least, at, unary)
                 unary -= least[at]
-        others = [p.sample(layout) for p in self.potentials if p.order(self.shape) > 1]
+        others = [p.some_costs(layout) for p in self.potentials if p.order(self.shape) > 1]
         found = [size for costs in (unary, *others) if (size := deviation(costs)) > 0.0]
-        return min(found, default=1.0)
+        return min(found, default=0.0)
 
     @once
     def runtime(self) -> Runtime:

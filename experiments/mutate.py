@@ -64,6 +64,7 @@ PAIRS: tuple[tuple[Any, Any], ...] = (
     (ast.In, ast.NotIn),
 )
 SWAPS: dict[type[ast.AST], Any] = {a: b for pair in PAIRS for a, b in (pair, pair[::-1])} | {ast.FloorDiv: ast.Mult}
+EVEN = ("min", "max", "np.minimum", "np.maximum", "np.array_equal")  # the same whichever comes first
 WORDLESS = ("help", "label", "raise", "ValueError", "TypeError", "option")  # what only talks, or checks options
 
 
@@ -94,7 +95,7 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
         yield other.operand
     elif isinstance(other, ast.Assign | ast.AugAssign | ast.Expr) and isinstance(other.value, ast.Call | ast.BinOp):
         yield ast.Pass()
-    elif isinstance(other, ast.Call) and len(other.args) >= 2:
+    elif isinstance(other, ast.Call) and len(other.args) >= 2 and ast.unparse(other.func) not in EVEN:
         other.args[0], other.args[1] = other.args[1], other.args[0]
         yield other
     elif isinstance(other, ast.If):

@@ -76,6 +76,9 @@ def test_pairwise_affinities_are_the_largest_cost_minus_the_cost(shape, masked):
     expected = slow.affinity_matrix(problem)
     np.testing.assert_allclose(s.pairs + np.diag(s.unary), expected, atol=1e-9)
     assert s.pairs.min() >= 0.0
+    single = [problem.energy(x) for x in np.eye(problem.n)]
+    np.testing.assert_allclose(s.ceilings[1] - s.unary, single, atol=1e-9)
+    assert s.ceilings[1] == pytest.approx(max(0.0, *single))
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])

@@ -157,7 +157,7 @@ def test_the_spread_is_that_of_the_potential_that_differs_least():
         ([unary, few], 1e-9),
     ):
         assert 0.1 * size < Problem((4, 4), parts).spread < 10 * size
-    assert Problem((4, 4), [Dense(np.zeros((4, 4)))]).spread == 1.0
+    assert Problem((4, 4), [Dense(np.zeros((4, 4)))]).spread == 0.0
     assert Problem((2, 2), [Sparse([[0, 3]], [-7.0])]).spread == 7.0
     assert mixed((3, 4), 4).spread > 0.01
 
@@ -169,3 +169,32 @@ def test_candidates_are_those_that_were_given_whatever_becomes_of_the_array():
     assert problem.n == 3 and problem.candidates.sum() == 3
     with pytest.raises(ValueError, match="read-only"):
         problem.candidates[0, 1] = True
+
+
+@pytest.mark.parametrize("edges", [{}, {"left_edges": [[0, 1]]}, {"right_edges": [[1, 2], [0, 2]]}, "both"])
+def test_what_costs_differ_by_is_told_from_pairs_that_count(edges):
+    """A formula is not evaluated, even for a sample, where it does not live or no candidate is."""
+    options = (
+        {"left_edges": [[0, 1], [1, 2]], "right_edges": [[1, 2], [0, 2]], "where": "both"} if edges == "both" else edges
+    )
+    mask = np.ones((3, 3), bool)
+    mask[0, 2] = mask[2, 2] = False
+    asked: list[tuple[int, ...]] = []
+
+    def cost(a, b):
+        ends = np.broadcast_arrays(a[..., 0], a[..., 1], b[..., 0], b[..., 1])
+        asked.extend(zip(*(each.ravel().astype(int).tolist() for each in ends), strict=True))
+        return 1e-6 * (a[..., 0] + 2 * a[..., 1] + b[..., 0] * b[..., 1])
+
+    def nodes(i, j):
+        return np.stack(np.broadcast_arrays(i, j), axis=-1).astype(float)
+
+    problem = Problem((3, 3), [Formula(nodes, nodes, cost, symmetric=False, **options)], candidates=mask)
+    asked.clear()
+    assert 1e-7 < problem.spread < 1e-5 and asked
+    links = None if not options else problem.potentials[0].links(problem.layout)
+    for i1, j1, i2, j2 in set(asked):
+        assert i1 != j1 and i2 != j2 and mask[i1, i2] and mask[j1, j2]
+        if links is not None:
+            there = problem.layout.grid()[i1, i2], problem.layout.grid()[j1, j2]
+            assert there[0] in links.target[links.start[there[1]] : links.start[there[1] + 1]]

@@ -1,5 +1,7 @@
 """Problems: contractions and energies against einsum, and every way of getting one wrong."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -388,3 +390,19 @@ def test_a_column_in_use_is_never_evicted():
         for column in there:
             stored = columns.table.data[columns.table.slot[column]]
             np.testing.assert_array_equal(stored, columns.compute(np.array([column]))[0])
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_cost_on_an_edge_that_is_no_number_is_named(symmetric):
+    left, right = distances(np.arange(4.0)[:, None]), distances(np.arange(5.0)[:, None])
+
+    def cost(a, b):
+        return np.where((a[..., 0] == 3.0) & (b[..., 0] == 2.0), np.nan, a[..., 0] + b[..., 0])
+
+    formula = Formula(left, right, cost, symmetric, left_edges=[[0, 1], [0, 3]])
+    with pytest.raises(
+        ValueError, match=r"Formula gives nan for the edges (0→3|3→0) and (\d)→(\d); costs must be finite"
+    ) as told:
+        assert Problem((4, 5), [formula]).scale
+    i, j = (int(text) for text in re.findall(r"and (\d)→(\d)", str(told.value))[0])
+    assert abs(i - j) == 2
