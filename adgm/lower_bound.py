@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from adgm import branch_and_bound
-from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
+from adgm.baselines.dd import DD, BoundState, DDState, begin_with, relative_gap, verdict
 from adgm.branch_and_bound import quick_bound
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
@@ -109,10 +109,11 @@ def search(problem: Problem, method: DD | None = None) -> Any:
     return ThroughPairs(method) if problem.order == 3 else method
 
 
-def hopeless(state: DDState | PairsState) -> bool:
+def hopeless(state: BoundState) -> bool:
     """Whether the dual ascent is too slow to lead to a proof: candidates that fall are what makes it fast."""
     if isinstance(state, PairsState):
         return state.iteration >= LOOK and state.gap * (state.rounds + 1) > WIDE_THIRD
+    assert isinstance(state, DDState)
     node = state.current
     if node is None or not node.gains or len(node.gains) % LOOK:
         return False

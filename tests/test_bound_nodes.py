@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem
+from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, Sparse
 from adgm import _kernels as kernels
 from adgm import tied_rows as tied
 from adgm.baselines.dd import DD
@@ -183,3 +183,36 @@ def test_a_bound_is_never_above_the_optimum_at_any_moment_under_any_effort():
         found = bound(problem, effort=effort, watch=lambda state: lowers.append(state.lower))
         assert found.lower <= best <= found.best_energy and (not found.solved or found.best_energy == best)
     assert found.solved and max(lowers) <= best
+
+
+@pytest.mark.parametrize("kind", [Root, tied.TiedRoot])
+@pytest.mark.parametrize("listed", [False, True])
+def test_what_every_matching_pays_is_taken_off_before_anything_is_rounded(kind, listed):
+    rng = np.random.default_rng(0)
+    unary, pairs = (np.round(64 * rng.normal(size=size)) / 64 for size in ((4, 4), (16, 16)))
+
+    def root(far: float, wide: float):
+        index = np.argwhere(np.ones((16, 16)))
+        costs = (pairs + wide).reshape(-1)
+        second = Sparse(index, costs) if listed else Dense(pairs + wide)
+        return kind(Problem((4, 4), [Dense(unary + far * np.arange(4.0)[:, None]), second], EXACTLY_ONE, EXACTLY_ONE))
+
+    near, moved = root(0.0, 0.0), root(2.0**30, 2.0**28)
+    name = "pair" if kind is Root else "table"
+    np.testing.assert_array_equal(getattr(near, name), getattr(moved, name))
+    np.testing.assert_array_equal(near.single, moved.single)
+    assert near.single.min() == getattr(near, name).min() == 0.0
+    paid = 6 * 2.0**30 + 16 * 2.0**28
+    assert 0 <= near.offset + paid - moved.offset <= 1e-4  # rounded down
+
+
+def test_the_last_choices_of_a_node_are_told_and_none_before():
+    rng = np.random.default_rng(0)
+    only = Problem((3, 3), [Dense(rng.random((9, 9)))], EXACTLY_ONE, EXACTLY_ONE, np.eye(3, dtype=bool))
+    one_row = Problem((1, 3), [Dense(rng.random((1, 3)))], EXACTLY_ONE)
+    several = Problem((3, 3), [Dense(rng.random((9, 9)))], EXACTLY_ONE, EXACTLY_ONE)
+    (end,) = tied.TiedRoot(only).node().ends()
+    assert end.tolist() == [0, 1, 2]
+    for kind in (Root, tied.TiedRoot):
+        assert [end.tolist() for end in kind(one_row).node().ends()] == [[0], [1], [2]]
+        assert kind(several).node().ends() is None
