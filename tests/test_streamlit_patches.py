@@ -1,5 +1,6 @@
 """What we patch in Streamlit is there as we expect it, and a patched server does what it promises."""
 
+import ast
 import asyncio
 import inspect
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_app import create_streamlit_middleware
 from streamlit.web.server.starlette.starlette_path_security_middleware import PathSecurityMiddleware
 
+from experiments.browser import ROOT
 from ui import streamlit_patches
 from ui.presses import PRESSES, Presses
 from ui.streamlit_patches import FRAMING, SNIFFING, clicked, leave_out_clicks, with_headers
@@ -59,6 +61,21 @@ def test_what_is_read_is_there():
     kinds = said["widget_states"].message_type.fields_by_name["widgets"].message_type.fields_by_name
     assert set(streamlit_patches.CLICKS) <= set(kinds)
     assert {"uploaded_file_mgr", "media_file_mgr"} <= vars(runtime.Runtime).keys()
+
+
+PUBLIC = {"streamlit", "streamlit.delta_generator", "streamlit.navigation.page"}  # these two name types
+
+
+def test_no_other_module_of_the_app_reaches_behind_streamlits_public_interface():
+    reaching = {}
+    for path in (ROOT / "ui").rglob("*.py"):
+        tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        nodes = [node for node in tree if isinstance(node, ast.Import | ast.ImportFrom)]
+        froms = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+        names = {one.name for node in nodes if isinstance(node, ast.Import) for one in node.names} | froms
+        reaching[path.name] = {name for name in names if name.split(".")[0] == "streamlit"} - PUBLIC
+    assert {name for name, found in reaching.items() if found} == {"streamlit_patches.py", "launch.py"}
+    assert reaching["launch.py"] == {"streamlit.web.cli"}  # the command itself
 
 
 def test_a_button_is_known_by_its_key():

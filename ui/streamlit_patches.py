@@ -22,8 +22,10 @@ from urllib.parse import parse_qs
 from streamlit import net_util, runtime
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager as MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.common import user_key_from_element_id
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec as UploadedFileRec
 from streamlit.web.server.starlette.starlette_path_security_middleware import PathSecurityMiddleware
 
 from ui.presses import PRESSES

@@ -6,11 +6,8 @@ What was read from a file stays with the visitor (`ui.uploads`) when its bytes g
 
 import threading
 
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
-
 from features.limits import LIMITS
-from ui.streamlit_patches import uploaded_files
+from ui.streamlit_patches import MemoryUploadedFileManager, UploadedFileRec, uploaded_files
 
 LEAST = 1 << 16  # bytes that a file counts at least: an empty one takes memory, too
 Name = tuple[str, str]  # of a session and its file
