@@ -100,7 +100,7 @@ def test_every_press_does_what_its_label_said_or_says_that_it_came_too_late(serv
 ADDRESSES = (
     "",
     "data=turntable&data.left=15&data.right=40&data.points=25&model=C&method=adgm1&method.seed=3",
-    "data=random&data.inliers=12&data.outliers=3&data.noise=2.5&model=B&model.sigma2=900&method=adgm1",
+    "data=random&data.inliers=12&data.outliers=3&data.noise=2.0&model=B&model.sigma2=900&method=adgm1",
     "data=warp&data.map=affine&model=A&method=adgm&check=homography&present=1",
 )
 
