@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import streamlit as st
 
 from test_match_page import ADDRESSES, SMALL, Page
-from ui.state import APART, EDIT, GRAPH, LATE, LIMIT, PACE, POLISH, RUN
+from ui import match
+from ui.state import APART, EDIT, GRAPH, LATE, LIMIT, PACE, POLISH, RUN, START
 
 
 def test_ten_times_ten_while_paused_is_a_hundred_and_shown():
@@ -33,6 +35,15 @@ def test_a_press_that_comes_too_late_is_told_on_the_page_until_the_next_one():
     page.test.session_state[LATE.name] = "**Pause** came too late: run 1 was over."
     page.run()
     assert page.says("came too late") and page.press("play").says("· run 1") and not page.says("came too late")
+
+
+def test_a_run_that_was_asked_for_is_started_by_the_next_drawing_if_this_one_is_stopped(monkeypatch):
+    original, stops = match.start, iter([True])
+    monkeypatch.setattr(match, "start", lambda chosen: st.stop() if next(stops, False) else original(chosen))
+    page = Page(SMALL).press("go")
+    assert RUN.name not in page.test.session_state and page.test.session_state[START.name]
+    page.run().test.session_state[RUN.name].job.wait(60)
+    assert page.run().says("· run 1") and START.name not in page.test.session_state
 
 
 # What a browser shows that was never sent a value: what the widget itself carries.

@@ -3,6 +3,9 @@
 import ast
 import asyncio
 import inspect
+import socket
+import sys
+import urllib.request
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +24,7 @@ from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_app import create_streamlit_middleware
 from streamlit.web.server.starlette.starlette_path_security_middleware import PathSecurityMiddleware
 
-from experiments.browser import ROOT
+from experiments.browser import ROOT, serving
 from ui import streamlit_patches
 from ui.presses import PRESSES, Presses
 from ui.streamlit_patches import FRAMING, SNIFFING, clicked, leave_out_clicks, with_headers
@@ -229,3 +232,28 @@ def test_all_of_the_pages_buttons_are_known():
 
     assert PRESSES.actions.keys() >= {"go", "back", "pause", "resume", "hold", "play", "step", "stop", "rho × 10"}
     assert {f"rho {name}" for name in toolbar.FACTORS} <= PRESSES.actions.keys()
+
+
+@pytest.mark.long
+def test_a_server_refuses_other_sites_without_asking_anybody_and_says_who_may_frame_it():
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    with socket.create_server(("127.0.0.1", 0)) as outside:  # whoever asks the world, asks it here
+        outside.setblocking(False)
+        proxy = f"http://127.0.0.1:{outside.getsockname()[1]}"
+        told = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT)}
+        told |= {name.lower(): address for name, address in told.items() if "PROXY" in name}
+        with serving(command=[sys.executable, "-m", "ui.launch"], **told) as server:
+            address = f"{server.url.replace('http', 'ws', 1)}/_stcore/stream"
+            for _ in range(3):
+                with pytest.raises(InvalidStatus), connect(address, origin="https://elsewhere.example"):
+                    pass
+            framing = {}
+            for query in ("", "?embed=true"):
+                with urllib.request.urlopen(f"{server.url}/{query}") as answer:
+                    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+                    framing[query] = answer.headers["Content-Security-Policy"]
+            assert framing == {"": "frame-ancestors 'self'", "?embed=true": None}
+        with pytest.raises(BlockingIOError):
+            outside.accept()

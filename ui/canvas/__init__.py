@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from features.plots import theme
 from features.plots.theme import KindLook
+from ui.canvas.edits import Edits, Points, as_origin, as_partners, numbered
 from ui.streamlit_patches import media
 
 Kind = Literal["correct", "wrong", "stray", "rejected", "missed", "candidate", "score"]
@@ -48,8 +49,6 @@ LOOKS: dict[Kind, dict[str, Any]] = {
     "score": {"name": "match", "colour": "", "dash": [], "mark": "", "judged": False},  # coloured by its value
 }
 Mode = Literal["view", "edit"]
-Points = NDArray[np.float64]
-Numbers = tuple[int, ...]
 
 MOST_POINTS = 2000  # per image: what a browser may send
 LOSSLESS_PIXELS = 400_000  # larger images travel as JPEG
@@ -125,38 +124,6 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Edits:
-    """The points as the user has left them; `revision` counts the edits since the page's own `start`."""
-
-    left: Points
-    right: Points
-    start: str
-    revision: int = 0
-    origin: tuple[Numbers, Numbers] = ((), ())  # which of the page's own points each one was, −1 for a new one
-    counts: tuple[int, int] = (0, 0)  # of the page's own points
-    partners: tuple[tuple[int, int], ...] | None = None  # who truly belongs together; None: nobody has said
-
-    @property
-    def changed(self) -> bool:
-        return self.revision > 0
-
-    @property
-    def in_order(self) -> bool:
-        """Whether the points are the page's own ones in their order, though some may have been moved."""
-        return self.origin == _numbered(self.counts)
-
-    @property
-    def truth(self) -> NDArray[np.int64] | None:
-        """The right partner of each left point, −1 for none."""
-        if self.partners is None:
-            return None
-        found = np.full(len(self.left), -1)
-        for i, j in self.partners:
-            found[i] = j
-        return found
-
-
-@dataclass(frozen=True, eq=False)
 class Shown:
     """What the user has done: the isolated line and its index among those shown, and the points."""
 
@@ -181,7 +148,7 @@ def edits(key: str, left: ArrayLike, right: ArrayLike, truth: NDArray[np.int64] 
     if kept is None or kept.start != start:
         partners = None if truth is None else tuple((i, j) for i, j in enumerate(truth.tolist()) if j >= 0)
         counts = len(left), len(right)
-        kept = Edits(left, right, start, origin=_numbered(counts), counts=counts, partners=partners)
+        kept = Edits(left, right, start, origin=numbered(counts), counts=counts, partners=partners)
         st.session_state[_slot(key, "edits")] = kept
     return cast(Edits, kept)
 
@@ -320,8 +287,8 @@ def _receive_points(key: str, left: Picture | None, right: Picture | None) -> No
     new, origin, partners = [kept.left, kept.right], kept.origin, kept.partners
     with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError):
         given = [_as_points([row[:2] for row in sent[side]]) for side in ("left", "right")]
-        numbers = [_as_origin(sent[side], count) for side, count in zip(("left", "right"), kept.counts, strict=True)]
-        told = _as_partners(sent["partners"], len(given[0]), len(given[1]))
+        numbers = [as_origin(sent[side], count) for side, count in zip(("left", "right"), kept.counts, strict=True)]
+        told = as_partners(sent["partners"], len(given[0]), len(given[1]))
         if max(map(len, given)) <= MOST_POINTS:
             new, origin = [_within(given[0], left), _within(given[1], right)], (numbers[0], numbers[1])
             partners = told if told or kept.partners is not None else None
@@ -353,30 +320,6 @@ def _as_points(values: ArrayLike) -> Points:
     if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
         raise ValueError(f"points must be finite numbers in an (n, 2) array, not of shape {points.shape}")
     return points
-
-
-def _as_partners(values: Any, n1: int, n2: int) -> tuple[tuple[int, int], ...]:
-    """Pairs of existing points, nobody twice."""
-    pairs = tuple((i, j) for i, j in values)
-    for side, count in ((0, n1), (1, n2)):
-        numbers = [pair[side] for pair in pairs]
-        if not all(type(k) is int and 0 <= k < count for k in numbers) or len(set(numbers)) < len(numbers):
-            raise ValueError(f"partners must be pairs of numbers below {n1} and {n2}, each of them once")
-    return pairs
-
-
-def _numbered(counts: tuple[int, int]) -> tuple[Numbers, Numbers]:
-    return tuple(range(counts[0])), tuple(range(counts[1]))
-
-
-def _as_origin(rows: Any, count: int) -> Numbers:
-    """Which of `count` points each row [x, y, number] was, each of them once; a row [x, y] is a new point."""
-    numbers = tuple(row[2] if len(row) > 2 else -1 for row in rows)
-    known = [k for k in numbers if k != -1]
-    right = all(type(k) is int and 0 <= k < count for k in known) and max(map(len, rows), default=2) <= 3
-    if not right or len(set(known)) < len(known):
-        raise ValueError(f"points must have numbers below {count}, each of them once")
-    return numbers
 
 
 def _within(points: Points, image: Picture | None) -> Points:
