@@ -17,7 +17,7 @@ COPY requirements.txt ./
 RUN pip install --no-cache-dir -r requirements.txt
 
 COPY . .
-RUN python -m adgm.warmup && python -m compileall -q . && chmod -R a+rX /app /opt/kernels
+RUN python -m adgm.precompile && python -m compileall -q . && chmod -R a+rX /app /opt/kernels
 
 USER 1000:1000
 EXPOSE 8501

@@ -23,7 +23,7 @@ The models (35) pairwise-tkr to (40) are in `features.models`.
 """
 
 from adgm import reference
-from adgm.methods import METHODS, solve
+from adgm.methods import METHODS, solve, warmup
 from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.run import Result, Run, State, iterate
 from adgm.solver import ADGM
@@ -44,4 +44,5 @@ __all__ = [
     "iterate",
     "reference",
     "solve",
+    "warmup",
 ]

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from adgm import _kernels as kernels
 from adgm import potentials
 from adgm._kernels import Columns, Fibers, FloatArray, IndexArray, LongArray, Tables
-from adgm.deadline import check_time, waited_for
+from adgm.costs import largest_of
+from adgm.deadline import carried, check_time, waited_for
 from adgm.layout import Layout
 from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
 
@@ -121,7 +122,7 @@ def folded(entries: Entries, n: int) -> Entries:
     workers = min(potentials.WORKERS, 1 + m // WORTH_A_THREAD)
     parts = [slice(len(cost) * w // workers, len(cost) * (w + 1) // workers) for w in range(workers)]
     with ThreadPoolExecutor(workers) as pool:
-        surveys = list(pool.map(survey, parts) if workers > 1 else map(survey, parts))
+        surveys = list(pool.map(carried(survey), parts) if workers > 1 else map(survey, parts))
     found, rows, costs = zip(*surveys, strict=True)
     total = np.sum(found, axis=0)
     if (total != total[0]).any() or total[0, 0] != m:
@@ -211,7 +212,7 @@ class PairwiseColumns:
             ahead: deque[tuple[IndexArray | LongArray, Future[FloatArray]]] = deque()
             for some in pieces:
                 check_time()
-                ahead.append((some, pool.submit(self.compute, some)))
+                ahead.append((some, pool.submit(carried(self.compute), some)))
                 if len(ahead) > 2 * potentials.WORKERS:
                     ready, values = ahead.popleft()
                     yield ready, values.result()
@@ -285,7 +286,7 @@ class Runtime:
                     columns = self.columns[0] if alone else PairwiseColumns(layout, [p], None, False, 1)
                     own = columns.largest()
                 largest.append(own)
-        self.scale = max(largest) or 1.0
+        self.scale = largest_of(largest)
         empty = Columns(np.empty(0, np.int32), np.empty((0, self.n)), np.empty(0, np.int64))
         self.tables = Tables(
             self.unary,

@@ -202,7 +202,7 @@ class Affinity:
         factors = Factors(layout, (left.reshape(n1, n1), right.reshape(n2, n2)))
         pairs = self.pairs
         if isinstance(pairs, np.ndarray):
-            pairs = pairs * factors.rows(every)
+            pairs = np.multiply(pairs, factors.rows(every), order="C")
         elif isinstance(pairs, Computed):
             pairs = replace(pairs, factors=factors)
         elif pairs is not None:

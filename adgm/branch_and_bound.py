@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from adgm.rounding import Assignment
 PIECE = 1 << 19  # pairs of labels between two looks at the clock
 COPIES = 3  # matrices over all pairs of labels that are held at once: the costs as given, moved, and being moved
 PATIENCE = 10  # a node is split when this many sweeps hardly close its gap
-ROUNDING = 16 * np.finfo(float).eps  # twice what a sweep can add: 16 roundings of a pair's cost, half an eps each
+EPS = np.finfo(float).eps
+ROUNDING = 16 * EPS  # twice what a sweep can add: 16 roundings of a pair's cost, half an eps each
 
 
 def refusal(problem: Problem, highest: int = 2) -> str:
@@ -146,7 +147,8 @@ def quick_bound(problem: Problem) -> tuple[float, Assignment]:
             cost[place] = 0.5 * row
             excluded = (labels.col == labels.col[p]) & (variable >= 0)
             single[p] = costs.single[v] + kernels.assign(labels, np.where(excluded, np.inf, cost), labels.row[p], out)
-    total = kernels.assign(labels, single, -1, out)
+    offset = lowered(single, labels.start[:-1])
+    total = kernels.assign(labels, single, -1, out) + offset
     rows = len(labels.start) - 1
     assignment = np.zeros(problem.n, bool)
     chosen = variable[out.choice]
@@ -156,12 +158,13 @@ def quick_bound(problem: Problem) -> tuple[float, Assignment]:
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """The whole problem in labels, with the costs as given."""
+    """The whole problem in labels, with the costs as given but for what every matching pays."""
 
     labels: Labels
     variable: LongArray  # the problem's variable behind a label, −1 for nobody
+    offset: float  # what every matching pays
     single: FloatArray
-    pair: FloatArray  # both directions in one, 0 where two labels exclude each other
+    pair: FloatArray  # both directions in one, infinite where two labels exclude each other
     keep_unused: bool  # whether a column can stay unused
 
     def __init__(self, problem: Problem) -> None:
@@ -179,31 +182,26 @@ class Root:
         at[variable[real]] = real
         for some, values in costs.chunks():
             pair[np.ix_(at[some], at)] = values
-        pair[exclude(labels)] = 0.0
+        pair[exclude(labels)] = np.inf
+        offset = lowered(single, labels.start[:-1]) + lowered_blocks(pair, labels.start[:-1])
         for name, value in {
             "labels": labels,
             "variable": variable,
+            "offset": offset,
             "single": single,
             "pair": pair,
             "keep_unused": n > problem.n or labels.width > rows,
         }.items():
             object.__setattr__(self, name, value)
 
-    @cached_property
-    def scale(self) -> float:
-        """A typical magnitude: the median of the costs that are not zero."""
-        return typical(self.single, self.pair.reshape(-1))
-
     def node(self) -> Node:
         """The whole problem as the first subproblem."""
         labels, n = self.labels, len(self.single)
         pair = 0.5 * self.pair
-        pair[exclude(labels)] = np.inf
         unused = np.zeros((n + 1, labels.width + 1) if self.keep_unused else (0, 0))
         costs = Costs(self.single.copy(), pair, unused)
-        lowest = float(min(self.single.min(), self.pair.min()))
-        largest = float(max(self.single.max(), self.pair.max(), -lowest))
-        return Node(labels, costs, np.arange(n), np.empty(0, np.int64), largest=largest, signed=lowest < 0)
+        largest = float(max(self.single.max(), self.pair.max(initial=0.0, where=np.isfinite(self.pair))))
+        return Node(labels, costs, np.arange(n), np.empty(0, np.int64), largest=largest)
 
     def matching(self, chosen: LongArray) -> Assignment:
         """The matching that these labels, one for every row, stand for."""
@@ -222,7 +220,6 @@ class Node:
     error: float = 0.0  # what rounding may have added to the base so far
     lower: float = -np.inf  # no matching that is left costs less
     largest: float = 0.0  # magnitude of the costs in the last sweep
-    signed: bool = False  # costs may be negative: nothing can be ruled out yet
     pending: int = -1  # a label still to be chosen: branches are opened late and share their parent's arrays
     gains: tuple[float, ...] = ()  # the base after each sweep
 
@@ -262,7 +259,7 @@ class Node:
         Matchings that cost `limit` or more are no longer looked for; None: there are no others.
         """
         unit = ROUNDING * (self.rows + 1) ** 2
-        limit = np.inf if self.signed else limit + self.error + 4 * unit * self.largest  # a sweep may treble a cost
+        limit = limit + self.error + 4 * unit * self.largest  # a sweep may treble a cost
         out, cost = scratch(self.labels), np.empty(len(self.names))
         labels, costs, largest = self.labels, self.costs, 0.0
         if probing and np.isfinite(limit):
@@ -283,11 +280,16 @@ class Node:
             error=error,
             lower=max(self.lower, base - error),
             largest=largest,
-            signed=False,
             gains=(*self.gains, base),
         )
         alive = np.isfinite(self.costs.single)
         return (node.only(alive) if alive.mean() < 0.9 else node), chosen
+
+    def ends(self) -> list[LongArray] | None:
+        """The choices that are left, as the root's labels, where at most one row has one to make; None elsewhere."""
+        if self.rows > 1:
+            return None
+        return [np.append(self.chosen, name) for name in self.names[np.isfinite(self.costs.single)]]
 
     def only(self, kept: NDArray[np.bool_]) -> Node:
         """Without the other labels."""
@@ -352,11 +354,29 @@ def exclude(labels: Labels) -> NDArray[np.bool_]:
     return conflicts
 
 
-def typical(*costs: FloatArray) -> float:
-    """The median magnitude of the costs that are neither zero nor infinite, 1 if there are none."""
-    sizes = np.abs(np.concatenate(costs))
-    sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
-    return float(np.median(sizes)) if sizes.size else 1.0
+def lowered(costs: FloatArray, start: LongArray) -> float:
+    """Take off every part, each of which begins where `start` says, its least cost, which every choice pays; what that
+    is in all. A part of infinite costs stays."""
+    least: FloatArray = np.minimum.reduceat(costs, start)
+    least[np.isinf(least)] = 0.0
+    costs -= np.repeat(least, np.diff(start, append=len(costs)))
+    return rounded_down(least)
+
+
+def lowered_blocks(pair: FloatArray, start: LongArray) -> float:
+    """The same of a symmetric matrix, whose blocks are what the labels of two rows cost together."""
+    least: FloatArray = np.minimum.reduceat(np.minimum.reduceat(pair, start, axis=0), start, axis=1)
+    least = np.minimum(least, least.T)
+    least[np.isinf(least)] = 0.0
+    row = np.repeat(np.arange(len(start)), np.diff(start, append=len(pair)))
+    for p, i in enumerate(row):
+        pair[p] -= least[i, row]
+    return rounded_down(least[np.triu_indices(len(start), 1)])
+
+
+def rounded_down(parts: FloatArray) -> float:
+    """Their sum, less what rounding can have added to it and to a sum with it."""
+    return fsum(parts) - 4.0 * EPS * fsum(np.abs(parts))
 
 
 def matching_of(variable: LongArray, chosen: LongArray) -> Assignment:

@@ -1,12 +1,14 @@
 """When work has to end: set by whoever runs a method, asked by whatever can take long, such as computing columns."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from adgm.computing import clocks
 
 T = TypeVar("T")
 LOOK = 0.2  # seconds between two looks at the clock while waiting
@@ -63,6 +65,13 @@ def may_rest() -> bool:
 
 
 def carried(work: Callable[..., T]) -> Callable[..., T]:
-    """`work` for another thread, under the deadline of this one."""
-    context = copy_context()
-    return lambda *args: context.copy().run(work, *args)
+    """`work` for another thread, under the deadline of this one; what it computes counts for the same runs."""
+    context, counting = copy_context(), clocks()
+
+    def helped(*args: Any) -> T:
+        with ExitStack() as stack:
+            for clock in counting:
+                stack.enter_context(clock.working())
+            return context.copy().run(work, *args)
+
+    return helped

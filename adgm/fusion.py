@@ -11,12 +11,14 @@ import numpy as np
 
 from adgm._kernels import LongArray
 from adgm._kernels.fusion import grow, minimise_binary
-from adgm.baselines.dd import DD, begin_with
+from adgm.baselines.dd import DD, begin_with, tolerance
 from adgm.branch_and_bound import bytes_needed, refusal
 from adgm.deadline import TimeUp, check_time
+from adgm.hyperedges import or_from_hyperedges
 from adgm.local_search import improve, joining_costs, listed_costs, mutual_costs, perturbed, polish
 from adgm.options import check, option
 from adgm.penalty import AUTO
+from adgm.prices import lost, tempting
 from adgm.problem import ANY, EXACTLY_ONE, Problem
 from adgm.rounding import Assignment, hungarian
 from adgm.run import Run, unary_matching
@@ -28,6 +30,7 @@ ENUMERATED = 12  # binary variables of which all values are tried …
 TRIED = 6  # … and where each trial is a whole energy
 LARGE = 1 << 27  # bytes of a search over all pairs: problems that take more begin with a dual ascent
 START_EFFORT = 5e7  # pair costs to visit for a matching to begin with: some seconds
+LONGEST = 10  # times the usual first run of ADGM, where that has found nothing
 IN_VAIN = 200  # matchings that grow and improve nothing, in a row, until that is over: one in a hundred may do
 
 
@@ -161,7 +164,7 @@ def dual_start(problem: Problem) -> Assignment | None:
         while in_vain < IN_VAIN:
             check_time()
             best, change = fuse(problem, best, grown(problem, rng))
-            in_vain = 0 if change < -1e-9 * problem.scale else in_vain + 1
+            in_vain = 0 if change < -tolerance(problem.energy(best), problem.spread) else in_vain + 1
         return best
     except TimeUp:
         raise TimeUp(best if best is not None or run.state is None else run.best()[0]) from None
@@ -200,11 +203,16 @@ class Fusion:
     def init(self, problem: Problem) -> FusionState:
         start = dual_start(problem)
         if start is None and self.warmup:
-            options = {**AUTO, "round_every": 0, "polish": False}
-            start = Run(problem, ADGM(max_iter=self.warmup, **options)).finish().assignment
+            options = {**AUTO, "round_every": 0, "polish": False, "escape": True}
+            run = Run(problem, ADGM(max_iter=LONGEST * self.warmup, **options))
+            run.advance()
+            run.advance(self.warmup)
+            start = run.best()[0]
+            if tempting(problem) and lost(problem, start):  # it takes longer to get away from the empty matching
+                start = run.finish().assignment
         elif start is None:
             start = construct(problem, np.random.default_rng(self.seed))
-        best = polish(problem, start)[0]
+        best = or_from_hyperedges(problem, polish(problem, start)[0])
         energy = problem.energy(best)
         return FusionState(iteration=0, x=best.astype(float), energy=energy, best=best, best_energy=energy)
 
@@ -232,7 +240,7 @@ class Fusion:
             proposal = improve(problem, construct(problem, rng))[0]
         merged, change = fuse(problem, best, proposal)
         energy = state.best_energy
-        if change < -1e-9 * problem.scale:
+        if change < -tolerance(energy, problem.spread):
             merged = polish(problem, merged)[0]
             if (reached := problem.energy(merged)) < energy:
                 best, energy, stale = merged, reached, 0

@@ -42,6 +42,14 @@ class Layout:
         """The rows (axis 0) or the columns (axis 1) as index lists."""
         return self._groups[axis]._replace(kind=kind)
 
+    def drawn(self, axis: int, edges: LongArray, rng: np.random.Generator) -> LongArray:
+        """For each of these pairs of nodes of one side two variables of theirs at random, if both have any: (2, m)."""
+        start, member, _ = self._groups[axis]
+        low, high = start[edges.T], start[edges.T + 1]
+        at = low + ((high - low) * rng.random(low.shape)).astype(np.int64)
+        found: LongArray = member[at[:, (high > low).all(axis=0)]].astype(np.int64)
+        return found
+
     def numbers(self, grid: LongArray) -> LongArray:
         """Grid numbers -> variables, −1 where there is none."""
         if self.full:

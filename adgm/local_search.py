@@ -9,28 +9,30 @@ import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
 from adgm._kernels.hyperedges import least_joint
-from adgm._kernels.local_search import EXHAUSTED, Descent, Neighbourhood, descend, gather, repeats
-from adgm._kernels.tabu import tabu_search
+from adgm._kernels.local_search import EXHAUSTED, Descent, Neighbourhood, descend, gather, repeats, ties
 from adgm._kernels.types import BOX
 from adgm._tables import PairwiseColumns, grow_fibers
 from adgm.branch_and_bound import PairCosts
-from adgm.deadline import TimeUp, check_time
+from adgm.deadline import TimeUp, check_time, waited_for
 from adgm.once import alone
 from adgm.potentials import Entries
 from adgm.problem import ANY, Problem
 from adgm.projections import KIND
 from adgm.rounding import Assignment, hungarian
+from adgm.tabu import links_of, search
 from adgm.tied_rows import listed
 
 WHOLE = 1 << 26  # bytes of a matrix made from pairwise trees
 FEWEST_COLUMNS = 8  # a look at one variable needs four columns at a time
 MOST_CHANGES = 10_000  # of one descent; hundreds are usual
 FEWEST_AT_ONCE, AT_ONCE = 50, 2_000_000  # changes between two looks at the clock: at least, and times the variables
+LOOKS_AT_ONCE = 4_000_000  # of a descent between two looks at the clock, times what a look walks through
 NOTHING: LongArray = np.empty(0, np.int64)
 TABU_PERTURBED, TABU_RESTARTED, TABU_POLISHED = 3, 4, 10  # steps of a tabu search per node of the smaller graph
-GOLDEN = (5**0.5 - 1) / 2
+REMEMBERED = 200  # polished matchings
 BARRED = 1e6  # what a variable costs that is not to be used, in units of the largest cost
-PRECISION = 1e-9  # a change counts when it gains more than this, in units of the largest cost
+# A change counts when it gains more than this share of what costs differ by, and more than rounding may pretend.
+PRECISION, ROUNDING = 1e-9, 256 * float(np.finfo(float).eps)
 
 
 def improve(problem: Problem, assignment: Assignment, most_changes: int = MOST_CHANGES) -> tuple[Assignment, float]:
@@ -130,7 +132,7 @@ class Surroundings:
 
     def __init__(self, problem: Problem) -> None:
         layout, runtime = problem.layout, problem.runtime
-        self.runtime, self.tolerance = runtime, PRECISION * runtime.scale
+        self.runtime, self.tolerance = runtime, max(PRECISION * problem.spread, ROUNDING * runtime.scale)
         self.columns, tables = runtime.columns, runtime.tables
         matrix = whole_matrix(problem)
         if matrix is not None:
@@ -154,12 +156,13 @@ class Surroundings:
                 if len(columns.owner) == problem.n and not columns.complete:
                     columns.largest()  # fills the store
         stored = bool(self.columns) and all(columns.complete for columns in self.columns)
-        self.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0  # the last question and its answer
-        self.ahead = threading.Lock()
+        self.polished: dict[bytes, tuple[Assignment, float]] = {}  # most runs round to the same few matchings
+        self.guard, self.ahead = threading.Lock(), threading.Lock()
         self.apart = apart(problem, parts, self.columns)
         pairwise_only = not len(tables.fibers.order) and not len(sets.order)
         self.pairwise_stored = stored and pairwise_only
         self.has_tabu_search = self.apart and limited and self.pairwise_stored
+        self.links = links_of(matrix if self.has_tabu_search else None)
         self.neighbourhood = Neighbourhood(
             tables,
             sets,
@@ -182,7 +185,7 @@ class Surroundings:
         linear = self.neighbourhood.linear.copy()
         linear[variable] += BARRED * self.runtime.scale
         other.neighbourhood = self.neighbourhood._replace(linear=linear)
-        other.polished = np.empty(0, np.bool_), np.empty(0, np.bool_), 0.0
+        other.polished, other.guard = {}, threading.Lock()
         return other
 
     def improve(self, assignment: Assignment, most_changes: int) -> tuple[Assignment, float]:
@@ -191,16 +194,34 @@ class Surroundings:
 
     def polish(self, assignment: Assignment) -> tuple[Assignment, float]:
         on = np.array(assignment, dtype=np.bool_)
-        question, end, gained = self.polished
-        if np.array_equal(question, on):  # a run often rounds to the same matching twice in a row
-            return end.copy(), gained
-        question, pairs, edges = on.copy(), self.pairs(on), self.edges(on)
+        question = np.packbits(on).tobytes()
+        if (known := self.known(question)) is not None:
+            on ^= known[0]
+            return on, known[1]
+        given, pairs, edges = on.copy(), self.pairs(on), self.edges(on)
         gained = self.descend(on, pairs, edges)
-        further = self.tabu_search(on, pairs, TABU_POLISHED)
-        if further < -self.tolerance:
-            further += self.descend(on, self.pairs(on), self.edges(on))
-        self.polished = question, on.copy(), gained + further
+        settled, between = np.packbits(on).tobytes(), on.copy()
+        if (known := self.known(settled)) is not None:
+            further = known[1]
+            on ^= known[0]
+        else:
+            further = self.tabu_search(on, pairs, TABU_POLISHED)
+            if further < -self.tolerance:
+                further += self.descend(on, self.pairs(on), self.edges(on))
+            self.remember(settled, between ^ on, further)
+        self.remember(question, given ^ on, gained + further)
         return on, gained + further
+
+    def known(self, question: bytes) -> tuple[Assignment, float] | None:
+        """What polishing a matching changes, and what that gains, if it is remembered."""
+        with self.guard:
+            return self.polished.get(question)
+
+    def remember(self, question: bytes, changed: Assignment, gain: float) -> None:
+        with self.guard:
+            while len(self.polished) >= REMEMBERED:
+                del self.polished[next(iter(self.polished))]
+            self.polished[question] = changed, gain
 
     def perturbed(self, on: Assignment, rng: np.random.Generator) -> Assignment:
         pairs, edges = self.pairs(on), self.edges(on)
@@ -238,13 +259,18 @@ class Surroundings:
     def look_ahead(self) -> None:
         """Find out how little two variables can cost together in hyperedges, where there are no other costs of several
         variables: a descent is faster then, and whoever descends often is paid back."""
-        with self.ahead:
+        with waited_for(self.ahead, held=True):
             here = self.neighbourhood
             order, opens, root, _, child, stop, target, value = here.tables.fibers
             useless = here.least.size or not self.apart or BOX in (here.row_kind, here.col_kind)
             others = self.columns or len(here.sets.order) or order.tolist() != [3] or opens[0] >= 0
             if not useless and not others and root[0, -1] - root[0, 0] == len(here.linear) ** 2:
-                least = least_joint(root, child, stop, target, value, here.row, len(here.number))
+                n = len(here.linear)
+                least, step = np.zeros((n, len(here.number))), max(1, LOOKS_AT_ONCE // (n + len(target) // n))
+                for first in range(0, n, step):
+                    check_time()
+                    last = min(n, first + step)
+                    least_joint(root, child, stop, target, value, here.row, first, last, least)
                 self.neighbourhood = here._replace(least=least)
 
     def descend(
@@ -264,6 +290,8 @@ class Surroundings:
         thorough = not len(forced) and awake is None
         awake = np.full(len(on), thorough) if awake is None else awake
         at_once = max(FEWEST_AT_ONCE, AT_ONCE // len(on))
+        walked = 0 if edges.size else len(self.neighbourhood.tables.fibers.target) // len(on)
+        looks = LOOKS_AT_ONCE // (1 + walked)
         missing, descent = 0, Descent()
         while missing >= 0 or (missing == EXHAUSTED and descent.changes < most):
             try:
@@ -273,7 +301,8 @@ class Surroundings:
             with self.runtime.guard():
                 clock, soon = self.runtime.tick(), min(most, descent.changes + at_once)
                 missing, descent = descend(
-                    self.neighbourhood, on, pairs, edges, awake, forced, thorough, descent, self.tolerance, soon, clock
+                    *(self.neighbourhood, on, pairs, edges, awake, forced, thorough, descent),
+                    *(self.tolerance, soon, looks, clock),
                 )
                 if missing >= 0:
                     others = np.flatnonzero(on)
@@ -284,10 +313,7 @@ class Surroundings:
         """`_kernels.tabu.tabu_search`, where it can: the energy change; `pairs` is not kept up."""
         if not self.has_tabu_search:
             return 0.0
-        nodes = min(self.neighbourhood.number.shape)
-        spread = (GOLDEN * np.arange(steps_per_node * nodes)) % 1.0  # even, and needs no seed
-        tenure = (nodes * (1.0 + spread) / 2.0).astype(np.int64)
-        return float(tabu_search(self.neighbourhood, on, pairs, tenure, self.tolerance))
+        return search(self.neighbourhood, self.links, on, pairs, steps_per_node, self.tolerance)
 
     def pairs(self, on: Assignment) -> FloatArray:
         """For every variable, what it costs as a pair with the others that are on."""
@@ -320,15 +346,15 @@ def whole_matrix(problem: Problem) -> FloatArray | None:
     if not pairwise or any(c.formulas for c in runtime.columns) or 8 * n**2 > min(problem.memory, WHOLE):
         return None
     full = np.zeros((n, n))
-    for index, cost, symmetric in runtime.parts:
-        np.add.at(full, tuple(index.T), 2.0 * cost if symmetric else cost)
+    for columns in runtime.columns[:1]:
+        assert columns.matrix is not None
+        full += 0.5 * (columns.matrix + columns.matrix.T)
     for linked in runtime.linked:
         full += linked.matrix(n)
-    if runtime.columns:
-        stored = runtime.columns[0].matrix
-        assert stored is not None
-        full += stored
-    return 0.5 * (full + full.T)
+    for (i, j), cost, symmetric in ((index.T, cost, symmetric) for index, cost, symmetric in runtime.parts):
+        for ends in ((i, j), (j, i)):
+            np.add.at(full, ends, cost if symmetric else 0.5 * cost)
+    return full
 
 
 def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]], stored: tuple[PairwiseColumns, ...]) -> bool:
@@ -338,13 +364,9 @@ def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]], stored: t
     for index, _ in [*symmetric, *parts]:
         if repeats(layout.row[index]) or repeats(layout.col[index]):
             return False
-    number = layout.grid()
-    for matrix in (columns.matrix for columns in stored if columns.matrix is not None):
-        for members in (*number, *number.T):
-            block = matrix[np.ix_(members[members >= 0], members[members >= 0])]
-            if np.count_nonzero(block) > np.count_nonzero(block.diagonal()):
-                return False
-    return True
+    both = layout.groups(0), layout.groups(1)
+    matrices = [columns.matrix for columns in stored if columns.matrix is not None]
+    return not any(ties(matrix, group) for matrix in matrices for group in both)
 
 
 def as_sets(problem: Problem) -> tuple[FloatArray, list[tuple[LongArray, FloatArray]]]:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from adgm import branch_and_bound
-from adgm.baselines.dd import DD, DDState, begin_with, relative_gap, verdict
+from adgm.baselines.dd import DD, BoundState, DDState, begin_with, relative_gap, verdict
 from adgm.branch_and_bound import quick_bound
 from adgm.problem import AT_MOST_ONE, EXACTLY_ONE, Constraint, Problem
 from adgm.rounding import Assignment
 from adgm.run import Run
-from adgm.through_pairs import ThroughPairs
+from adgm.through_pairs import PairsState, ThroughPairs
 from adgm.tied_rows import TiedNode, searchable
 
 __all__ = ["Bound", "bound", "hopeless", "refusal", "search", "searchable"]
@@ -23,6 +23,8 @@ __all__ = ["Bound", "bound", "hopeless", "refusal", "search", "searchable"]
 LOOK, HOPELESS = 4, 0.8
 # Or if so many sweeps over tied rows, the cheap ones, leave such a gap to more candidates than this.
 TIED, WIDE, MANY = 8, 0.35, 1000
+# Third order: or if the gap after so many sweeps exceeds this, divided by the number of rounds.
+WIDE_THIRD = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class Bound:
 
     @property
     def proved(self) -> bool:
-        """Whether the matching asked about is proved optimal (but for a millionth of its energy)."""
+        """Whether the matching asked about is proved optimal (see `adgm.baselines.dd.tolerance`)."""
         return self.gap == 0.0
 
     def __str__(self) -> str:
@@ -63,15 +65,15 @@ def bound(
     effort: float = 1e9,
     time_limit: float | None = None,
     seed: int = 0,
-    watch: Callable[[DDState], object] | None = None,
+    watch: Callable[[Any], object] | None = None,
 ) -> Bound:
     """A lower bound for problems of order 1 to 3 that match one to one, and the gap it leaves to `assignment`.
 
     `assignment` is what `Problem.energy` takes, 0 or 1 (such as `Result.assignment`); a good one makes the proof
     faster. Without it the best matching met on the way is the one asked about. At most `sweeps` rounds of dual
     ascent in `nodes` nodes of branch and bound (0: never split), `effort` as in `DD`, `time_limit` seconds; `watch`
-    as in `solve`. For third order, pairwise problems that cost less are bounded one after the other; `sweeps`,
-    `nodes` and `effort` hold for each. Large problems whose pairwise costs are listed (`Sparse`, formulas on edges)
+    as in `solve`. For third order, pairwise problems that cost less are bounded one after the other; `sweeps` and
+    `nodes` hold for each. Large problems whose pairwise costs are listed (`Sparse`, formulas on edges)
     are searched over the pairs of rows that share costs (`adgm.tied_rows`); others that are too large for the
     problem's memory get a weaker bound, in one go. Those without a bound raise a ValueError with the sentence that
     `refusal(problem)` gives.
@@ -91,7 +93,7 @@ def bound(
     return Bound(
         lower=state.lower,
         energy=energy,
-        gap=relative_gap(energy, state.lower, state.scale),
+        gap=relative_gap(energy, state.lower, state.spread),
         best=result.assignment,
         best_energy=result.energy,
         solved=state.proved,
@@ -107,8 +109,11 @@ def search(problem: Problem, method: DD | None = None) -> Any:
     return ThroughPairs(method) if problem.order == 3 else method
 
 
-def hopeless(state: DDState) -> bool:
+def hopeless(state: BoundState) -> bool:
     """Whether the dual ascent is too slow to lead to a proof: candidates that fall are what makes it fast."""
+    if isinstance(state, PairsState):
+        return state.iteration >= LOOK and state.gap * (state.rounds + 1) > WIDE_THIRD
+    assert isinstance(state, DDState)
     node = state.current
     if node is None or not node.gains or len(node.gains) % LOOK:
         return False
@@ -124,7 +129,7 @@ def in_one_go(problem: Problem, given: Assignment | None) -> Bound:
     options = [suggested] if given is None else [given, suggested]
     energies = [problem.energy(x) for x in options]
     best = int(np.argmin(energies))
-    gaps = [relative_gap(energy, lower, problem.scale) for energy in energies]
+    gaps = [relative_gap(energy, lower, problem.spread) for energy in energies]
     return Bound(
         lower=lower,
         energy=energies[0],

@@ -125,7 +125,7 @@ class Book:
         self.possible = dict.fromkeys(asked, True)
         self.best: dict[int, tuple[float, Assignment | None]] = dict.fromkeys(asked, (np.inf, None))
         self.lower: dict[int, float] = dict.fromkeys(asked, -np.inf)
-        self.slack = tolerance(energy, problem.scale)
+        self.slack = tolerance(energy, problem.spread)
 
     def look(self, v: int, steps: int) -> None:
         """Search for a good matching without v, near the answer or, where nothing near will do, near any."""
@@ -156,6 +156,10 @@ class Book:
             for v in self.asked
         )
 
+    def target(self, v: int) -> float:
+        """What a matching without v must cost less than to be of interest."""
+        return self.best[v][0] - self.slack / 2
+
     def open(self, v: int) -> float:
         """How far the proof is from what was found."""
         return self.best[v][0] - self.lower[v] if self.possible[v] else 0.0
@@ -172,7 +176,7 @@ class Book:
             if suggested is not None:
                 self.meet(root.matching(suggested))
             for v in self.asked:
-                self.lower[v] = max(self.lower[v], without(node, label[v]))
+                self.lower[v] = max(self.lower[v], without(node, label[v]) + root.offset)
             yield self.margins()
             if visited >= effort / 2 or all(self.open(v) <= self.slack for v in self.asked):
                 break
@@ -183,26 +187,28 @@ class Book:
 
     def search(self, root: Root, start: Node, v: int, effort: float) -> float:
         """Branch and bound for the best matching without v, from where the ascent ended; what it took of the effort."""
-        waiting, floor, visited = [start], np.inf, 0.0
+        waiting, visited = [start], 0.0
         while waiting and visited < effort:
             check_time()
-            limit = self.best[v][0] - self.slack / 2
+            limit = self.target(v) - root.offset
             at = int(np.argmin([node.lower for node in waiting]))
-            node = waiting.pop(at).opened(limit)
+            node, ends = waiting.pop(at).opened(limit), None
             while node.lower < limit:
                 node, suggested = node.swept(limit, TAKE, (1, len(node.gains)), probing=len(node.gains) % 4 == 3)
                 visited += float(len(node.names)) ** 2
                 if suggested is not None:
                     self.meet(improve_without(self.problem, root.matching(suggested), v))
-                limit = self.best[v][0] - self.slack / 2
-                if node.rows <= 1 or visited >= effort or stalled(node, limit):
+                ends = None if suggested is None else node.ends()
+                for end in ends or ():
+                    self.meet(root.matching(end))
+                limit = self.target(v) - root.offset
+                if ends is not None or visited >= effort or stalled(node, limit):
                     break
-            if node.lower >= limit or node.rows <= 1:
-                floor = min(floor, node.lower)
-            else:
+            if node.lower < limit and ends is None:
                 waiting += node.branches(limit) if visited < effort else [node]
-        limit = self.best[v][0] - self.slack / 2
-        self.lower[v] = max(self.lower[v], min([floor, limit, *(node.lower for node in waiting)]))
+        least = min([node.lower for node in waiting], default=np.inf)
+        reached = self.target(v) if least >= self.target(v) - root.offset else least + root.offset
+        self.lower[v] = max(self.lower[v], reached)
         return visited
 
 

@@ -34,7 +34,8 @@ class Member:
     seed: int = 0
 
     def method(self, auto: float, max_iter: int) -> ADGM:
-        options = {**AUTO, "rho0": self.factor * auto, "round_every": 0, "polish": False}  # the portfolio does that
+        options = {**AUTO, "rho0": self.factor * auto, "escape": True}
+        options |= {"round_every": 0, "polish": False}  # the portfolio does that
         if not self.balance:
             options["balance"] = 1.0
         return ADGM(coupling=self.coupling, start=self.start, seed=self.seed, max_iter=max_iter, **options)

@@ -62,10 +62,11 @@ PAPER, BCAGM_PAPER = "Lê-Huu and Paragios, CVPR 2017", "Nguyen, Gautier and Hei
 METHODS: dict[str, Entry] = {
     "adgm": Entry(
         "ADGM (self-tuning)",
-        partial(ADGM, **AUTO),
+        partial(ADGM, **AUTO, escape=True),
         ANY_ORDER,
         PAPER,
-        "The paper's algorithm, whose penalty ρ sets itself from the data; a local search polishes what is rounded.",
+        "The paper's algorithm, whose penalty ρ sets itself from the data; a local search polishes what is rounded. "
+        "Where a price on matches leaves nothing, it starts again in another way.",
     ),
     "adgm+": Entry(
         "ADGM+ (many starts)",
@@ -233,10 +234,20 @@ def solve(
     """Run a method, given by its key in METHODS or made by hand (ADGM as published if None), to its end.
 
     `watch(state)` sees every state, `every` iterations apart, and stops the run by returning True. `time_limit` is
-    in seconds, for everything that has to be computed. `start` continues from a state.
+    in seconds of computing (processor time), for everything but compiling. `start` continues from a state.
     """
     run = Run(problem, chosen(problem, method), time_limit=time_limit, start=start)
     return run.finish(watch=watch, every=every)
+
+
+def warmup() -> None:
+    """Compile everything for this computer now, or load it if that has been done before: about a minute, once.
+
+    Nobody has to: kernels are compiled when they are first needed, and that counts for no time limit.
+    """
+    from adgm.precompile import compile_all
+
+    compile_all()
 
 
 def chosen(problem: Problem, method: Method[Any] | str | None) -> Method[Any]:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy  # whose parts are imported when they are first used
 
 from adgm._kernels import FloatArray
+from adgm.costs import largest_of
 from adgm.problem import Problem
 
 
@@ -16,7 +17,7 @@ class PlainTables:
         self.tensors, self.n = problem.tensors, problem.n
         largest = [getattr(p, "largest", None) for p in problem.potentials]
         told = zip(largest, self.tensors, strict=True)
-        self.scale = max(np.abs(e.costs).max(initial=0.0) if own is None else own for own, e in told) or 1.0
+        self.scale = largest_of(np.abs(e.costs).max(initial=0.0) if own is None else own for own, e in told)
         # Pairwise costs as sparse matrices, whose products SciPy has compiled long ago: ten times as fast as sums here.
         pairs = [(index.T, costs) for index, costs, _ in self.tensors if index.shape[1] == 2]
         size = (self.n, self.n)

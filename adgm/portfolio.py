@@ -10,11 +10,13 @@ from typing import TypeVar
 import numpy as np
 
 from adgm._kernels import FloatArray
-from adgm.branch_and_bound import bytes_needed, refusal
+from adgm.baselines.dd import DD, BoundState, begin_with, tolerance
+from adgm.branch_and_bound import bytes_needed
 from adgm.deadline import TimeUp, carried, check_time
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
+from adgm.hyperedges import or_from_hyperedges
 from adgm.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.lower_bound import bound, hopeless
+from adgm.lower_bound import hopeless, refusal, search
 from adgm.members import WAVE, Member, MemberState, extended, member, split, with_matching
 from adgm.options import check, option
 from adgm.penalty import RULES
@@ -27,8 +29,10 @@ PROPOSALS = 12  # fusion moves then, and after a wave
 BATCH = 2  # members that search at a time once a wave is over, whatever the number of cores
 # Searches from random matchings that must lead to the best one: in general, and if all but one of the wave led there.
 WITNESSES, FEWER_WITNESSES = 3, 2
-SAME = 1e-9  # energies closer than this, relative to the largest cost, are the same
+THIRD = 8  # times less effort for third order, where it buys less: costs of hyperedges are moved, too
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
+# Pair costs for every variable and node of the smaller graph that a proof may visit first: in about the time of a wave.
+SHARE = 60.0
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -41,7 +45,9 @@ class PortfolioState(State):
     first: int = 0  # the first member of the wave that runs now
     in_wave: int = 0  # iterations since it began
     opened: int = 0  # pieces done of what comes before the first wave's decisions
-    judged: float = np.inf  # the energy that the bound was last asked about
+    proof: BoundState | None = None  # the search for a bound, between two of its turns
+    granted: float = 0.0  # pair costs that it may have visited by now
+    judged: float = np.inf  # the energy of the best matching when such a search was last given up
     bound: float = -np.inf  # and what it said
     piece: int = 0  # what has been done since the wave's last member ended
     in_vain: int = 0  # rounds in a row that found nothing better
@@ -49,6 +55,7 @@ class PortfolioState(State):
     leader: int = 0  # the member that found the best matching first
     agreeing: int = 0  # members whose best matching is that one
     led: int = 0  # of the present wave, when its last run ended
+    agreed: bool | None = None  # once the search is over, whether enough members agreed
     finished: bool = False
     proved: bool = False  # whether the best matching is proved optimal
 
@@ -66,13 +73,15 @@ class PortfolioState(State):
 class Portfolio:
     """ADGM+ : a portfolio of ADGM runs that differ in what decides where they end, on all cores.
 
-    It opens with fusion moves from the unary costs' matching and a search for a proof by the dual bound of
+    It opens with fusion moves from the unary costs' matching and a short search for a proof by the dual bound of
     `adgm.lower_bound`: easy problems end there. Then waves of members: every `stride` iterations all round and improve
-    their matching by the local search, and losers end; fusion moves merge what they found, and the bound is asked again
-    if that is better. Rounds of iterated local search follow (random perturbations and descents, tabu search where the
-    problem allows) from every member's matching, and from random restarts, because a deep optimum can lie far from
-    where ADGM leads: short ones first, longer ones as long as it is not over. It is over when enough members agree,
-    searches from random matchings among them (six runs of ADGM may agree on less than the optimum), or when `rounds`
+    their matching by the local search, and losers end; fusion moves merge what they found. The proof goes on after a
+    wave and after every round that follows, each time for as long as in all before, so that neither it nor the search
+    has to wait for the other's end; what is left of its effort it gets when the search is over. Rounds of iterated
+    local search follow (random perturbations and descents, tabu search where the problem allows) from every member's
+    matching, and from random restarts, because a deep optimum can lie far from where ADGM leads: short ones first,
+    longer ones as long as it is not over. It is over when enough members agree, searches from random matchings among
+    them (six runs of ADGM may agree on less than the optimum), or when `rounds`
     rounds in a row found nothing better; else another wave starts.
 
     Work is counted in iterations and every member has its own seed, so that the result does not depend on `threads`.
@@ -124,7 +133,7 @@ class Portfolio:
         check(self)
 
     def init(self, problem: Problem) -> PortfolioState:
-        found = polish(problem, first_matching(problem))[0]  # if time is short
+        found = or_from_hyperedges(problem, polish(problem, first_matching(problem))[0])  # if time is short
         try:
             first, *others = self._wave(problem, ())
         except TimeUp:
@@ -229,9 +238,11 @@ class Portfolio:
         """
         if state.piece == 0:
             return replace(self._merged(problem, state, 1 + state.first // WAVE), piece=1)
+        if state.agreed is not None:
+            state = self._judged(problem, state)
+            return self._ended(problem, state)
         if state.piece == 1:
-            if state.first == 0:
-                state = self._judged(problem, state)
+            state = self._judged(problem, state)
             wave = state.members[state.first :]
             led = sum(each.holds(state.best) for each in wave)
             if self._lower(problem, state):
@@ -267,7 +278,11 @@ class Portfolio:
             state = replace(state, in_vain=in_vain, before=state.best_energy)
         spent = turn + 1 == self.rounds and len(members) >= self.most_lanes
         if agreed or (last and (spent or state.in_vain >= self.rounds)):
-            return replace(state, finished=True, converged=agreed)
+            return self._ended(problem, replace(state, agreed=agreed))
+        if last:
+            state = self._judged(problem, state)
+            if state.proved:
+                return replace(state, finished=True, converged=True)
         if not last or turn + 1 < self.rounds:
             return state
         return replace(state, members=self._wave(problem, state.members), first=len(members), in_wave=0, piece=0)
@@ -275,7 +290,7 @@ class Portfolio:
     @staticmethod
     def _lower(problem: Problem, state: PortfolioState) -> bool:
         """Whether something better was found since the present round began."""
-        return not state.best_energy >= state.before - SAME * problem.scale
+        return not state.best_energy >= state.before - tolerance(state.best_energy, problem.spread)
 
     def _pieces(self, problem: Problem, turn: int) -> tuple[int, int]:
         """Pieces of restarts and of perturbations per member of a round: few at first, then all that are allowed."""
@@ -333,23 +348,50 @@ class Portfolio:
         return self._led(problem, replace(state, members=tuple(members)))
 
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """What the dual bound says of the best matching, unless it has said so, or left a gap of which a better one has
-        not closed half; a better one that it finds goes to the leading member."""
-        better = state.best_energy < state.judged - SAME * problem.scale
+        """The next turn of the search for a proof that the best matching is optimal: as much again as all before, if
+        one sweep fits into it. A better matching that it finds goes to the leading member.
+
+        A search that was given up begins anew if there is a better matching which closes half of the gap that it left.
+        """
+        if not self._can_judge(problem) or state.proved:
+            return state
+        least = SHARE * problem.n * min(problem.shape)
+        state = replace(state, granted=min(self._most_effort(problem), max(least, 2.0 * state.granted)))
+        better = state.best_energy < state.judged - tolerance(state.best_energy, problem.spread)
         closed = 2.0 * (state.best_energy - state.bound) <= state.judged - state.bound
-        if not (better and closed and self._can_judge(problem)):
+        if problem.n**2 > state.granted or (state.proof is None and not (better and closed)):
             return state
         assert state.best is not None
-        found = bound(problem, state.best, effort=self.effort, watch=hopeless)
+        method = search(problem, DD(effort=state.granted))
+        proof = method.init(problem) if state.proof is None else state.proof
+        if state.best_energy < proof.best_energy:
+            proof = begin_with(proof, state.best, state.best_energy)
+        while not (over := proof.proved or hopeless(proof)) and not method.done(proof):
+            proof = method.step(problem, proof)
+        over = over or proof.work < state.granted
+        assert proof.best is not None
         members = list(state.members)
-        members[state.leader] = with_matching(problem, members[state.leader], found.best)
-        state = self._led(problem, replace(state, members=tuple(members)))
-        return replace(state, proved=found.solved, judged=state.best_energy, bound=found.lower)
+        members[state.leader] = with_matching(problem, members[state.leader], proof.best)
+        state = self._led(problem, replace(state, members=tuple(members), proved=proof.proved))
+        if over:
+            return replace(state, proof=None, judged=state.best_energy, bound=proof.lower)
+        return replace(state, proof=proof)
+
+    def _ended(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """Finished, if the proof has no turn left."""
+        given_up = state.proof is None and np.isfinite(state.judged)
+        left = self._can_judge(problem) and not given_up and state.granted < self._most_effort(problem)
+        finished = state.proved or not left
+        return replace(state, finished=finished, converged=finished and (state.proved or bool(state.agreed)))
+
+    def _most_effort(self, problem: Problem) -> float:
+        return self.effort / (THIRD if problem.order == 3 else 1)
 
     def _can_judge(self, problem: Problem) -> bool:
         """Whether there is a bound, and effort for some sweeps."""
         enough = self.effort >= FEWEST_SWEEPS * problem.n**2
-        return enough and not refusal(problem) and bytes_needed(problem) <= problem.memory
+        room = problem.order == 3 or bytes_needed(problem) <= problem.memory  # what bounds those lists its pairs
+        return enough and room and not refusal(problem)
 
     def _wave(self, problem: Problem, before: tuple[MemberState, ...]) -> tuple[MemberState, ...]:
         """The members so far and the next ones, ready to run."""
@@ -377,7 +419,7 @@ class Portfolio:
         """The best matching, who found it first, and how many members hold it."""
         members = state.members
         best = min(each.best_energy for each in members)
-        leader = next(i for i, each in enumerate(members) if each.best_energy <= best + SAME * problem.scale)
+        leader = next(i for i, each in enumerate(members) if each.best_energy <= best + tolerance(best, problem.spread))
         matching = members[leader].best
         if matching is None:
             return state

@@ -18,24 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray, IndexArray, LongArray, Neighbours
+from adgm.costs import SAMPLE, finite, limited, some_of
 from adgm.deadline import carried, check_time
 from adgm.layout import Layout
 
 CHUNK = 1 << 15  # costs of a formula computed at once: its temporaries stay in the cache
 WORKERS = int(os.environ.get("ADGM_THREADS", 0)) or os.cpu_count() or 1  # threads that compute columns
 MAX_ORDER = 8  # D! orderings of a symmetric hyperedge: beyond this nobody can wait for a single row
-
-
-def finite(name: str, array: ArrayLike) -> FloatArray:
-    """`array` as contiguous floats; an error that names its first non-finite entry."""
-    try:
-        values = np.require(array, np.float64, "C")
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of numbers, got {type(array).__name__}: {error}") from None
-    if not np.isfinite(values).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
-        raise ValueError(f"{name} must be finite, but the entry at {where} is {values[where]}")
-    return values
 
 
 class Entries(NamedTuple):
@@ -71,7 +60,12 @@ class Dense:
     costs: FloatArray
 
     def __init__(self, costs: ArrayLike) -> None:
-        object.__setattr__(self, "costs", finite("Dense costs", costs))
+        try:
+            object.__setattr__(self, "costs", limited("Dense costs", costs))
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; a pair that must not be matched is left out of the problem's candidates"
+            ) from None
         if self.costs.ndim == 0:
             raise ValueError("Dense costs must be an array over variables, got a single number")
 
@@ -103,6 +97,10 @@ class Dense:
         index = np.argwhere(tensor)
         return Entries(index, tensor[tuple(index.T)])
 
+    def some_costs(self, layout: Layout) -> FloatArray:
+        costs = self.over(layout).reshape(-1)
+        return costs[some_of(costs.size)]
+
     def flipped(self, shape: tuple[int, int]) -> Dense:
         """The same costs with the two graphs exchanged."""
         tensor = self.tensor(shape)
@@ -122,6 +120,9 @@ class Sparse:
 
     With `symmetric` each row stands for all D! orderings of its variables, each with that cost, so that a fully
     matched hyperedge adds D! · cost to the energy and needs to be stored only once.
+
+    A row is paid when all its variables are matched. One whose variables use a node twice, such as (i1, i2) and
+    (i1, j2), is paid only where that node may have several partners: under "any", never under the other constraints.
     """
 
     indices: LongArray
@@ -134,7 +135,7 @@ class Sparse:
             raise ValueError(f"Sparse indices must have shape (m, D) with D from 1 to {MAX_ORDER}, got {index.shape}")
         if index.size and not np.issubdtype(index.dtype, np.integer):
             raise TypeError(f"Sparse indices must be integers, got {index.dtype}")
-        cost = finite("Sparse costs", costs)
+        cost = limited("Sparse costs", costs)
         if cost.shape != (len(index),):
             raise ValueError(f"Sparse costs must have shape ({len(index)},), one per row, got {cost.shape}")
         index = np.ascontiguousarray(index, dtype=np.int64)
@@ -169,6 +170,10 @@ class Sparse:
         index = layout.numbers(self.indices)
         kept = (index >= 0).all(axis=1)
         return Entries(index[kept], self.costs[kept], self.symmetric)
+
+    def some_costs(self, layout: Layout) -> FloatArray:
+        some = some_of(len(self.costs))
+        return Sparse(self.indices[some], self.costs[some]).entries(layout).costs
 
     def flipped(self, shape: tuple[int, int]) -> Sparse:
         """The same costs with the two graphs exchanged."""
@@ -369,6 +374,18 @@ class Formula:
         assert links is not None
         index = np.stack([links.target.astype(np.int64), links.owners(0, layout.n)], axis=1)
         return Entries(index, self.along(layout, links))
+
+    def some_costs(self, layout: Layout) -> FloatArray:
+        rng = np.random.default_rng(0)
+        pair = rng.integers(layout.n, size=(2, SAMPLE))
+        for side, edges in enumerate((self.left_edges, self.right_edges)):
+            if edges is not None and len(edges):
+                pair = layout.drawn(side, edges[rng.integers(len(edges), size=SAMPLE)], rng)
+                break
+        (i1, j1), (i2, j2) = layout.row[pair], layout.col[pair]
+        counted = self.lives(i1, j1, i2, j2) if self.on_edges else (i1 != j1) & (i2 != j2)
+        costs = self.between(i1[counted], j1[counted], i2[counted], j2[counted])
+        return costs[np.isfinite(costs)]
 
     def flipped(self, shape: tuple[int, int]) -> Formula:
         """The same costs with the two graphs exchanged."""

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm._kernels import FloatArray
 from adgm._tables import Runtime
+from adgm.costs import deviation, finite
 from adgm.layout import Layout
 from adgm.once import once
-from adgm.potentials import Dense, Entries, Formula, Potential, Sparse, finite
+from adgm.potentials import Dense, Entries, Formula, Potential, Sparse
 
 __all__ = ["ANY", "AT_MOST_ONE", "CONSTRAINTS", "EXACTLY_ONE", "Constraint", "Dense", "Formula", "Problem", "Sparse"]
 
@@ -74,6 +75,8 @@ class Problem:
                 )
             if not mask.any():
                 raise ValueError("candidates allows no pair at all: the problem is empty")
+            mask = mask.copy()  # it is read late, and whoever gave it may go on to change theirs
+            mask.setflags(write=False)
             object.__setattr__(self, "candidates", mask)
         sides = {"rows": (self.rows, self.cols, 0), "cols": (self.cols, self.rows, 1)}
         for name, (own, other, axis) in sides.items():
@@ -122,6 +125,33 @@ class Problem:
     def n(self) -> int:
         """Number of variables: n1 · n2, or the number of candidates."""
         return self.layout.n
+
+    @once
+    def unary(self) -> FloatArray:
+        """What every variable costs alone, without building any table."""
+        unary = np.zeros(self.n)
+        for p in self.potentials:
+            if p.order(self.shape) == 1:
+                entries = p.entries(self.layout)
+                np.add.at(unary, entries.indices[:, 0], entries.costs)
+        return unary
+
+    @once
+    def spread(self) -> float:
+        """By how much costs differ: their median distance from their median, of the potentials that differ least.
+
+        Neither a constant in all costs of a kind nor a few very large costs change it. What every matching pays of the
+        unary costs is taken off first. 0 where nothing costs anything.
+        """
+        unary, layout = self.unary.copy(), self.layout
+        for constraint, at, nodes in zip((self.rows, self.cols), (layout.row, layout.col), self.shape, strict=True):
+            if constraint == EXACTLY_ONE:
+                least = np.full(nodes, np.inf)
+                np.minimum.at(least, at, unary)
+                unary -= least[at]
+        others = [p.some_costs(layout) for p in self.potentials if p.order(self.shape) > 1]
+        found = [size for costs in (unary, *others) if (size := deviation(costs)) > 0.0]
+        return min(found, default=0.0)
 
     @once
     def runtime(self) -> Runtime:

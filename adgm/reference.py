@@ -53,20 +53,26 @@ Contract = Callable[[Problem, FloatArray, int], FloatArray]
 def step(problem: Problem, method: ADGM, at: ADGMState, contract: Contract = contract) -> Iterate:
     """One iteration of ADGM1 or ADGM2, blocks numbered from 0; `contract`: another way to compute p_d."""
     x, y, rho, blocks = at.blocks.copy(), at.duals.copy(), at.rho, range(len(at.blocks))
+    price = method.price(problem, at.stage)  # of `adgm.prices`: none in the published algorithm
+    held = rho + price.hold
     p, c = np.empty_like(x), np.empty_like(x)
     tied = [COUPLINGS[method.coupling](d) for d in blocks[1:]]  # (27) equa1 or (28) equa2: x_tied[d−1] = x_d
     ties = np.bincount([*tied, *blocks[1:]])
     for d in blocks:
-        p[d] = contract(problem, x, d) / problem.scale  # (21)
+        p[d] = contract(problem, x, d)  # (21)
+        if len(price.each):  # within x_1·x_2·…·x_D, and so no longer among the costs of x_1
+            p[d] += price.each * (np.prod(np.delete(x, d, axis=0), axis=0) - (d == 0))
+        p[d] /= problem.scale
         pull = -p[d]
         for e in blocks[1:]:
             if d in (tied[e - 1], e):
-                pull = pull + (rho * x[tied[e - 1]] + y[e - 1] if d == e else rho * x[e] - y[e - 1])
-        c[d] = pull / (rho * ties[d])  # (30) v1-c1, (31) v1-cd; (32) v2-c1, (33) v2-cD, (34) v2-cd
+                pull = pull + (held * x[tied[e - 1]] + y[e - 1] if d == e else held * x[e] - y[e - 1])
+        c[d] = pull / (held * ties[d])  # (30) v1-c1, (31) v1-cd; (32) v2-c1, (33) v2-cD, (34) v2-cd
         x[d] = project(problem, c[d], d)  # (29) v0-x-update
     apart = x[tied] - x[1:]
     y += rho * apart  # (11) y-update-general, step 3
     gap, change = float((apart**2).sum()), float(ties @ ((x - at.blocks) ** 2).sum(axis=1))  # (12) residual
     after = adapted(method.schedule, at.progress, gap, change)  # section 3.4
     made = {"blocks": x, "duals": y, "linear": p, "targets": c, "gap": gap, "change": change, **after._asdict()}
-    return Iterate(iteration=at.iteration + 1, x=x[-1], converged=gap + change <= method.tol, **made)
+    made["stage"], converged = at.stage, gap + change <= method.tol
+    return method.onward(problem, Iterate(iteration=at.iteration + 1, x=x[-1], converged=converged, **made))

@@ -95,8 +95,9 @@ ROUNDINGS: dict[str, Callable[..., Assignment]] = {"hungarian": hungarian, "gree
 
 def best_rounding(problem: Problem, x: FloatArray, rounding: str = "hungarian") -> tuple[Assignment, float]:
     """The rounded assignment and its energy; where points may stay unmatched, doubtful pairs may go if that pays."""
-    occlusion = {problem.rows, problem.cols} == {AT_MOST_ONE}
-    found = [ROUNDINGS[rounding](problem, x, t) for t in ((0.0, 0.5) if occlusion else (0.0,))]
+    found = [ROUNDINGS[rounding](problem, x, 0.0)]
+    if {problem.rows, problem.cols} == {AT_MOST_ONE}:
+        found.append(found[0] & (x > 0.5))
     energies = [problem.worth(a) for a in found]  # whoever is out of time builds no tables for that
     best = int(np.argmin(energies))
     return found[best], energies[best]

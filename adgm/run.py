@@ -1,15 +1,16 @@
 """The only loop and the only clock: a `Run` takes a method through a problem and keeps what it finds on the way."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
-from time import perf_counter
 from typing import Any, Generic, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adgm._kernels import FloatArray, LongArray
+from adgm.computing import ProcessorTime, working_for
 from adgm.deadline import TimeUp, deadline
 from adgm.problem import ANY, Problem
 from adgm.rounding import Assignment, best_rounding, hungarian
@@ -17,7 +18,7 @@ from adgm.state import Method, S, State, Status
 
 __all__ = ["History", "Method", "Record", "Result", "Run", "State", "Status", "iterate"]
 
-SLICE = 0.2  # seconds between two looks at the clock where there is a time limit
+SLICE = 0.05  # seconds between two looks at the clock where there is a time limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +30,15 @@ class Result(Generic[S]):
     energy: float
     status: Status
     iterations: int
-    seconds: float  # of computing, the tables included
+    seconds: float  # of computing (processor time), the tables included
     seconds_to_best: float  # of these, until the best matching was found
     history: dict[str, FloatArray]  # "seconds" and whatever the method traces, a value per iteration
     state: S
+
+    @property
+    def note(self) -> str:
+        """What people should know about how it ended, in sentences; mostly nothing."""
+        return self.state.note(self.problem, self.assignment)
 
     @property
     def x(self) -> FloatArray:
@@ -82,9 +88,10 @@ class History:
 class Run(Generic[S]):
     """One run of a method on a problem, as far as somebody takes it: `advance`, look, `change`, `advance` …
 
-    The first `advance` begins it: tables are built, the state is the start's. `seconds` counts the computing and
-    nothing that happens between two calls; add that to `overhead` if it shall count for the time limit too.
-    `time_limit` holds for everything, also for building the tables; it is checked about five times a second.
+    The first `advance` begins it: tables are built, the state is the start's. `seconds` counts the computing, in
+    processor time of all threads that work for it (`adgm.computing`), but for compiling, and nothing that happens
+    between two calls; add that to `overhead` if it shall count for the time limit too. `time_limit` holds for
+    everything, also for building the tables; it is checked about twenty times a second.
     """
 
     def __init__(
@@ -95,11 +102,12 @@ class Run(Generic[S]):
         time_limit: float | None = None,
         start: S | None = None,
         history: Record | None = None,
-        clock: Callable[[], float] = perf_counter,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         if time_limit is not None and not time_limit > 0:
             raise ValueError(f"time_limit must be a positive number of seconds or None, got {time_limit}")
-        self.problem, self.method, self.time_limit, self.clock = problem, method, time_limit, clock
+        self.problem, self.method, self.time_limit = problem, method, time_limit
+        self.clock = ProcessorTime() if clock is None else clock
         self.state: S | None = start
         self.history: Record = History() if history is None else history
         self.seconds = self.overhead = 0.0
@@ -160,39 +168,50 @@ class Run(Generic[S]):
 
     def _timed(self, work: Callable[[], S]) -> float:
         """The next state, computed under the deadline and recorded; the seconds that took."""
-        self._began = self.clock()
-        state = None
-        try:
-            if self.time_limit is None:
-                state = work()
-            else:
-                with deadline(lambda: self.out_of_time):
+        before, state = self.seconds, None
+        with working_for(self.clock):
+            self._began = self.clock()
+            try:
+                if self.time_limit is None:
                     state = work()
-        except TimeUp as interrupted:
-            if not self.out_of_time:  # somebody else's deadline
-                raise
-            self._handed = interrupted.found
-        spent = self.clock() - self._began
-        self._began = None
+                else:
+                    with deadline(lambda: self.out_of_time):
+                        state = work()
+            except TimeUp as interrupted:
+                if not self.out_of_time:  # somebody else's deadline
+                    raise
+                self._handed = interrupted.found
+            finally:
+                self.seconds += self.clock() - self._began
+                self._began = None
+        spent = self.seconds - before
         if state is not None and state is not self.state:
             self.state = state
             length = len(next(iter(state.trace.values()), ()))
             iterations = np.arange(state.iteration - length + 1, state.iteration + 1, dtype=float)
-            seconds = np.linspace(self.seconds, self.seconds + spent, length + 1)[1:]
+            seconds = np.linspace(before, self.seconds, length + 1)[1:]
             self.history.add({"iteration": iterations, "seconds": seconds, **state.trace})
-        self.seconds += spent
         if self.state is not None and self.state.best_energy < self._lowest:
             self._lowest, self._found_at = self.state.best_energy, self.seconds
         return spent
+
+    @contextmanager
+    def _beside(self) -> Iterator[None]:
+        """What is computed within it counts for the time limit, not as the method's."""
+        with working_for(self.clock):
+            began = self.clock()
+            try:
+                yield
+            finally:
+                self.overhead += self.clock() - began
 
     def rounded(self) -> tuple[Assignment, float]:
         """The present relaxed assignment rounded, and the energy of that; a guess from unary costs before the start."""
         if self.state is None:
             return guess(self.problem) if self._handed is None else (self._handed, self.problem.paid(self._handed))
         if self._rounded is None or self._rounded[0] is not self.state:
-            began = self.clock()
-            self._rounded = self.state, *best_rounding(self.problem, self.state.x)
-            self.overhead += self.clock() - began
+            with self._beside():
+                self._rounded = self.state, *best_rounding(self.problem, self.state.x)
         return self._rounded[1:]
 
     def best(self) -> tuple[Assignment, float]:
@@ -213,9 +232,8 @@ class Run(Generic[S]):
             self.advance()
         while self.state is not None:
             if watch is not None:
-                began = self.clock()
-                stopped = watch(self.state) is True
-                self.overhead += self.clock() - began
+                with self._beside():
+                    stopped = watch(self.state) is True
             if stopped or self.status is not None:
                 break
             self.advance(every)
@@ -240,19 +258,9 @@ def guess(problem: Problem) -> tuple[Assignment, float]:
 
 def unary_matching(problem: Problem) -> Assignment:
     """The best matching for the unary costs alone."""
-    unary = unary_costs(problem)
+    unary = problem.unary
     spread = float(np.ptp(unary))
     return hungarian(problem, 1e-9 + (unary.max() - unary) / (2.0 * spread) if spread > 0 else np.ones(problem.n))
-
-
-def unary_costs(problem: Problem) -> FloatArray:
-    """What every variable costs alone, without building any table."""
-    unary = np.zeros(problem.n)
-    for p in problem.potentials:
-        if p.order(problem.shape) == 1:
-            entries = p.entries(problem.layout)
-            np.add.at(unary, entries.indices[:, 0], entries.costs)
-    return unary
 
 
 def iterate(method: Method[S], problem: Problem, *, every: int = 1, start: S | None = None) -> Iterator[S]:

@@ -1,13 +1,19 @@
-"""Alternating Direction Graph Matching: one update over two couplings, with the paper's penalty schedule."""
+"""Alternating Direction Graph Matching: one update over two couplings, with the paper's penalty schedule.
+
+`escape` goes beyond the paper: a price on every match leads the published algorithm to the empty matching, and
+`adgm.prices` away from it.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from adgm import _kernels as kernels
-from adgm._kernels import FloatArray, Groups
+from adgm import prices
+from adgm._kernels import FloatArray, Groups, Price
+from adgm.hyperedges import or_from_hyperedges
 from adgm.local_search import polish
 from adgm.options import check, option
 from adgm.penalty import RULES, Progress, Schedule
@@ -56,6 +62,7 @@ class ADGMState(State):
     at_rho: int = 0  # iterations at this ρ
     stalled: int = 0  # iterations after the warm-up, in a row, without improvement
     increases: int = 0
+    stage: int = prices.AS_GIVEN
 
     @property
     def residual(self) -> float:
@@ -65,6 +72,14 @@ class ADGMState(State):
     @property
     def progress(self) -> Progress:
         return Progress(float(self.rho), float(self.best_residual), self.at_rho, self.stalled, self.increases)
+
+    def note(self, problem: Problem, assignment: Assignment) -> str:
+        empty = self.converged and self.stage == prices.AS_GIVEN and not assignment.any()
+        return prices.TRAPPED if empty and prices.tempting(problem) else ""
+
+
+S = TypeVar("S", bound=ADGMState)
+AFRESH = Progress(0.0, np.inf, 0, 0, 0)._asdict()
 
 
 @dataclass(frozen=True)
@@ -142,6 +157,13 @@ class ADGM:
         0, "Iterations between two roundings", "Round every so many iterations, too; 0 does not.", low=0
     )
     polish: bool = option(False, "Polish", "Improve every rounded matching by a local search.")
+    escape: bool = option(
+        False,
+        "Leave the empty matching",
+        "Where matches cost a price and both sides may stay unmatched, a run may end empty although other matchings "
+        "are better. It then starts again with the price within the product of all blocks, where it weighs no more "
+        "than the rewards do, and goes on from there with the price as it is. No matching costs anything else.",
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -156,14 +178,39 @@ class ADGM:
     def init(self, problem: Problem) -> ADGMState:
         n_blocks = max(2, problem.order)
         blocks = STARTS[self.start](problem, n_blocks, self.seed)
-        rho = RULES[self.rho0](problem) if isinstance(self.rho0, str) else float(self.rho0)
         return ADGMState(
             iteration=0,
             x=blocks[-1],
             energy=sum(problem.energies(blocks)),
             blocks=blocks,
             duals=np.zeros((n_blocks - 1, problem.n)),
-            rho=rho,
+            rho=self.first_penalty(problem),
+        )
+
+    def first_penalty(self, problem: Problem) -> float:
+        return RULES[self.rho0](problem) if isinstance(self.rho0, str) else float(self.rho0)
+
+    def price(self, problem: Problem, stage: int) -> Price:
+        """What the iterations have within the product of the blocks."""
+        return prices.within(problem) if stage == prices.WITHIN else prices.FREE
+
+    def onward(self, problem: Problem, state: S) -> S:
+        """The state, or where the next stage of `adgm.prices` begins if this one has converged; x is still its end."""
+        if not state.converged:
+            return state
+        if state.stage == prices.WITHIN:
+            return replace(state, converged=False, stage=prices.AGAIN, **(AFRESH | {"rho": state.rho}))
+        first = self.escape and state.stage == prices.AS_GIVEN
+        if not (first and prices.tempting(problem) and prices.lost(problem, state.x)):
+            return state
+        start = STARTS[self.start if self.start == "random" else "uniform"]  # no run gets away from zeros
+        return replace(
+            state,
+            converged=False,
+            stage=prices.WITHIN,
+            blocks=start(problem, len(state.blocks), self.seed),
+            duals=np.zeros_like(state.duals),
+            **(AFRESH | {"rho": self.first_penalty(problem)}),
         )
 
     def done(self, state: ADGMState) -> bool:
@@ -171,13 +218,22 @@ class ADGM:
 
     def step(self, problem: Problem, state: ADGMState, n: int = 1) -> ADGMState:
         """n iterations further, fewer if it converges or meets max_iter."""
-        n = min(n, self.max_iter - state.iteration)
-        if state.converged or n <= 0:
-            return state
+        until = min(state.iteration + n, self.max_iter)
+        traces: list[dict[str, FloatArray]] = []
+        while state.iteration < until and not state.converged:
+            state = self.onward(problem, self._iterated(problem, state, until - state.iteration))
+            traces.append(state.trace)
+        if len(traces) > 1:
+            state = replace(state, trace={name: np.concatenate([t[name] for t in traces]) for name in traces[0]})
+        return state
+
+    def _iterated(self, problem: Problem, state: ADGMState, n: int) -> ADGMState:
+        """n iterations further, fewer if they converge."""
         x, y = state.blocks.copy(), state.duals.copy()
         parent = np.array([COUPLINGS[self.coupling](d) for d in range(1, len(x))], np.int64)
         runtime = problem.runtime
-        shared = runtime.tables, runtime.scale, *block_sets(problem), parent, x, y, self.schedule
+        price = self.price(problem, state.stage)
+        shared = runtime.tables, price, runtime.scale, *block_sets(problem), parent, x, y, self.schedule
         progress, pending = state.progress, kernels.Pending()
         given = NOTHING
         trace = np.empty((n, len(TRACED)))
@@ -215,6 +271,7 @@ class ADGM:
             gap=float(columns["gap"][-1]),
             change=float(columns["change"][-1]),
             energy=float(columns["energy"][-1]),
+            stage=state.stage,
             **progress._asdict(),
         )
 
@@ -225,6 +282,8 @@ class ADGM:
         rounded, energy = best_rounding(problem, x, self.rounding)
         if self.polish and not (best is not None and np.array_equal(rounded, best)):
             rounded = polish(problem, rounded)[0]
+            if self.escape:
+                rounded = or_from_hyperedges(problem, rounded)
             energy = problem.energy(rounded)
         return (rounded, energy) if best is None or energy < best_energy else (best, best_energy)
 

@@ -24,6 +24,10 @@ class State:
     converged: bool = False
     trace: dict[str, FloatArray] = field(default_factory=dict)  # a value per iteration since the state before
 
+    def note(self, problem: Problem, assignment: Assignment) -> str:
+        """What people should know about a run that ends here with that matching, in sentences; empty: nothing."""
+        return ""
+
 
 S = TypeVar("S", bound=State)
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from adgm.baselines.dd import DD, BoundState, DDState, begin_with, better, relative_gap, sweeps
+from adgm.baselines.dd import DD, BoundState, DDState, begin_with, better, sweeps, tolerance
 from adgm.branch_and_bound import quick_bound
 from adgm.local_search import improve
 from adgm.pair_minorant import Shares
@@ -27,7 +27,6 @@ class PairsState(BoundState):
     """The shares of the hyperedges, and the minorant that is being bounded."""
 
     shares: Shares
-    scale: float
     low: Problem | None = None  # None: the next round makes one
     inner: DDState | None = None
     met: tuple[Assignment, ...] = ()  # matchings that the shares are moved by
@@ -46,11 +45,12 @@ class ThroughPairs:
         shares = Shares(problem)
         shares.pass_on()
         start = improve(problem, unary_matching(problem))[0]
-        state = PairsState(iteration=0, x=np.zeros(problem.n), shares=shares, scale=problem.scale)
+        state = PairsState(iteration=0, x=np.zeros(problem.n), shares=shares, spread=problem.spread)
         return begin_with(state, start, problem.energy(start))
 
     def done(self, state: PairsState) -> bool:
-        return state.proved or state.rounds >= ROUNDS or state.stalled > PATIENCE
+        spent = state.rounds >= ROUNDS or state.work >= self.search.effort
+        return state.proved or spent or state.stalled > PATIENCE
 
     def step(self, problem: Problem, state: PairsState, n: int = 1) -> PairsState:
         """n sweeps further, fewer if the search ends."""
@@ -59,17 +59,26 @@ class ThroughPairs:
     def _sweep(self, problem: Problem, state: PairsState) -> PairsState:
         """One sweep of the minorant; where that ends, the shares are moved for the next one."""
         low, inner, ended = state.low or state.shares.minorant(), state.inner, True
+        before = state.work - (0.0 if inner is None else inner.work)
         if not searchable(low):
             lower, found = quick_bound(low)
+            before += float(low.n) ** 2
         else:
-            inner = self.search.step(low, inner if inner is not None else self.search.init(low))
+            # Half the tolerance: the rest is for rounding, by which a matching may cost more in one than in the other.
+            inner = replace(self.search.init(low), spread=state.spread / 2) if inner is None else inner
+            inner = self.search.step(low, inner)
             lower, ended = inner.lower, self.search.done(inner)
             found = inner.best if inner.best is not None else state.x > 0.5
         state = better(problem, state, found)
         state = replace(
-            state, iteration=state.iteration + 1, low=low, inner=inner, lower=max(state.lower, float(lower))
+            state,
+            iteration=state.iteration + 1,
+            low=low,
+            inner=inner,
+            lower=max(state.lower, float(lower)),
+            work=before + (0.0 if inner is None else inner.work),
         )
-        if relative_gap(state.best_energy, state.lower, state.scale) == 0.0:
+        if state.gap == 0.0:
             return replace(state, proved=True)
         return self._moved(state, found) if ended else state
 
@@ -80,13 +89,14 @@ class ThroughPairs:
         met = [x for k, x in enumerate(known) if x is not None and not any((x == y).all() for y in known[:k])]
         shares = state.shares.copy()
         shares.ascend(met, state.best_energy, STEPS)
-        gained = state.lower > state.before + 1e-9 * abs(state.lower)
+        gained = state.lower > state.before + tolerance(state.lower, state.spread)
         return replace(
             state,
             shares=shares,
             low=None,
             inner=None,
             met=tuple(met),
+            work=state.work + float(shares.share.size),
             rounds=state.rounds + 1,
             before=state.lower,
             stalled=0 if gained else state.stalled + 1,

@@ -10,8 +10,7 @@ all pairs begins with some of these, too, and takes over the costs as they have 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,9 +28,9 @@ from adgm.branch_and_bound import (
     bytes_needed,
     exclude,
     label,
+    lowered,
     matching_of,
     scratch,
-    typical,
 )
 from adgm.deadline import check_time
 from adgm.problem import Formula, Problem, Sparse
@@ -42,7 +41,6 @@ MOST_DENSE = 1 << 27  # bytes: beyond this a sweep over all pairs of labels take
 # becomes of them after so many sweeps that closed less than a share of it.
 STRIDE, SHORTER, STALE, GAIN = 2.0, 0.8, 20, 1e-4
 LOOKS = 4
-FRESH: dict[str, Any] = {"gains": (), "stride": STRIDE, "stale": 0}  # what a branch does not inherit
 WARM = 12  # sweeps over tied rows before those over all pairs of labels
 PATIENCE = 100  # a node is split when this many sweeps hardly close its gap
 
@@ -88,31 +86,36 @@ def tied_bytes(problem: Problem) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TiedRoot:
-    """The whole problem in labels and ties, with the costs as given."""
+    """The whole problem in labels and ties, with the costs as given but for what every matching pays."""
 
     labels: Labels
     variable: LongArray  # the problem's variable behind a label, −1 for nobody
+    offset: float  # what every matching pays
     single: FloatArray
     table: FloatArray  # infinite where two labels exclude each other
     ties: Ties
     thick: bool  # whether all pairs of labels are searched once the messages have passed a few times
 
     def __init__(self, problem: Problem) -> None:
-        labels, variable = label(problem)
-        costs, real = PairCosts(problem), np.flatnonzero(variable >= 0)
-        single, at = np.zeros(len(variable)), np.empty(problem.n, np.int64)
-        single[real] = costs.single[variable[real]]
-        at[variable[real]] = real
         check_time()
         if listed(problem):
+            labels, variable = label(problem)
+            costs, real = PairCosts(problem), np.flatnonzero(variable >= 0)
+            single, at = np.zeros(len(variable)), np.empty(problem.n, np.int64)
+            single[real] = costs.single[variable[real]]
+            at[variable[real]] = real
             pairs = costs.sparse.tocoo()
             ties, table = of_list(labels, at[pairs.row], at[pairs.col], pairs.data, problem.memory)
+            forbid(labels, ties, table)
+            offset = lowered(single, labels.start[:-1]) + lowered(table, ties.start)
         else:
-            ties, table = of_matrix(labels, Root(problem).pair)
-        forbid(labels, ties, table)
+            whole = Root(problem)
+            labels, variable, offset, single = whole.labels, whole.variable, whole.offset, whole.single
+            ties, table = of_matrix(labels, whole.pair)
         for name, value in {
             "labels": labels,
             "variable": variable,
+            "offset": offset,
             "single": single,
             "table": table,
             "ties": ties,
@@ -120,16 +123,10 @@ class TiedRoot:
         }.items():
             object.__setattr__(self, name, value)
 
-    @cached_property
-    def scale(self) -> float:
-        """A typical magnitude: the median of the costs that are not zero."""
-        return typical(self.single, self.table)
-
     def node(self) -> TiedNode:
         """The whole problem as the first subproblem."""
         costs = TiedCosts(self.single.copy(), np.zeros(len(self.single)), self.table.copy())
-        finite = np.abs(self.table[np.isfinite(self.table)])
-        largest = float(max(np.abs(self.single).max(), finite.max(initial=0.0)))
+        largest = float(max(self.single.max(), self.table.max(initial=0.0, where=np.isfinite(self.table))))
         return TiedNode(self.labels, self.ties, costs, largest=largest, thick=self.thick)
 
     def matching(self, chosen: LongArray) -> Assignment:
@@ -236,6 +233,11 @@ class TiedNode:
         ripe = self.thick and len(node.gains) >= WARM and node.lower < limit
         return (node.thickened() if ripe else node), out.choice
 
+    def ends(self) -> list[LongArray] | None:
+        """The choices that are left where there is just one, or just one row; None elsewhere."""
+        left = np.flatnonzero(np.isfinite(self.costs.single))
+        return list(left[:, None]) if self.rows == 1 else [left] if len(left) == self.rows else None
+
     def thickened(self) -> Node:
         """All pairs of the labels that are left, with the costs as they have been moved."""
         labels, ties, (single, held, table) = self.labels, self.ties, self.costs
@@ -285,7 +287,12 @@ class TiedNode:
         mine = np.arange(labels.start[row], labels.start[row + 1])
         return [
             replace(
-                self, pending=int(p), lower=max(self.lower, self.base + single[p] - self.error), gains=(), stride=STRIDE
+                self,
+                pending=int(p),
+                lower=max(self.lower, self.base + single[p] - self.error),
+                gains=(),
+                stride=STRIDE,
+                stale=0,
             )
             for p in mine[np.isfinite(single[mine])]
         ]
@@ -329,7 +336,7 @@ def of_matrix(labels: Labels, pair: FloatArray) -> tuple[Ties, FloatArray]:
         (i, j): block
         for i in range(rows)
         for j in range(i + 1, rows)
-        if (block := pair[start[i] : start[i + 1], start[j] : start[j + 1]]).any()
+        if ((block := pair[start[i] : start[i + 1], start[j] : start[j + 1]]) != 0.0)[np.isfinite(block)].any()
     }
     ends = np.array([*blocks], np.int64).reshape(-1, 2)
     check_time()

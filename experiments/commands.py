@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from adgm import METHODS
-from experiments import bench, fuzz, load, runner, store, summary, toml_spec
+from experiments import bench, fuzz, load, mutate, proofs, runner, store, summary, toml_spec
 from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, StoreError
@@ -215,6 +215,8 @@ COMMANDS: dict[str, tuple[str, Options | None, Run]] = {
         fuzz.add_options,
         fuzz.run,
     ),
+    "mutate": ("break one line at a time: does a test notice?", mutate.add_options, mutate.run),
+    "proofs": ("random problems beside brute force: no proof may be false", proofs.add_options, proofs.run),
     **{name: (about, study.add_options, study.run) for name, (study, about) in STUDIES.items()},
 }
 

@@ -8,11 +8,12 @@ import argparse
 import io
 import json
 import lzma
+import math
 import multiprocessing
 import random
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
@@ -28,7 +29,8 @@ from experiments import toml_spec
 from experiments.trials import limit_memory, peak_memory
 from features.datasets import DATASETS
 from features.exports import open_pair, save_pair
-from features.images import decode
+from features.images import FORMATS, decode
+from features.limits import LIMITS
 from features.models import MODELS
 from features.pairs import Pair
 from features.point_files import read_points, read_truth, write_points, write_truth
@@ -40,6 +42,8 @@ LONGEST = 500  # characters of a sentence
 SLOW, LARGE = 5.0, 500_000_000  # seconds of computing, bytes beyond what the program itself takes
 SILENCE = 60.0  # seconds without a word from the process, however busy the machine
 CASES = 1000
+LARGE_EVERY = 20  # of so many files of a kind one is not damaged but large
+SIZES = 6.0, 8.0  # of large files, unpacked: powers of ten
 HUGE = (b"9" * 400, b"1e999", b"-1", b"0", b"nan", b"99999999999", b"1e-320", b"\xff\xfe", b"\x00" * 9, b"[" * 3000)
 ZIPPED, XZ = (b"PK\x03\x04",), b"\xfd7zXZ\x00"
 
@@ -88,10 +92,11 @@ def link(data: bytes) -> Recipe:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: valid ones, and what reads them."""
+    """A kind of file: valid ones, what reads them, and large ones of about a number of bytes when unpacked."""
 
     seeds: Callable[[], Iterable[bytes]]
     read: Callable[[bytes], object]
+    large: Callable[[int, random.Random], bytes] | None = None  # None: a valid one, a piece of it repeated
 
 
 @cache
@@ -107,16 +112,26 @@ def kinds() -> dict[str, Kind]:
         "points, text": Kind(lambda: [write_points(points), b"1 2\n3 4\n5 6\n", b"x;y;label\n1;2;a\n"], read_points),
         "points, JSON": Kind(lambda: [listed, json.dumps(xy.tolist()).encode()], read_points),
         "points, NPZ": Kind(
-            lambda: [npz(xy=xy), npz(points=xy, angle=xy[:, 0], labels=np.array(list("abcde")))], read_points
+            lambda: [npz(xy=xy), npz(points=xy, angle=xy[:, 0], labels=np.array(list("abcde")))],
+            read_points,
+            large_arrays(npz, ("xy", "points", "angle", "labels")),
         ),
-        "points, MATLAB": Kind(lambda: [matlab(xy=xy), matlab(points=xy, labels=["a", "bc"], n=3)], read_points),
+        "points, MATLAB": Kind(
+            lambda: [matlab(xy=xy), matlab(points=xy, labels=["a", "bc"], n=3)],
+            read_points,
+            large_arrays(matlab, ("xy", "points", "labels", "n")),
+        ),
         "truth": Kind(
             lambda: [write_truth(truth), json.dumps(truth.tolist()).encode()], lambda d: read_truth(d, "t", shape)
         ),
-        "image": Kind(lambda: [picture(form) for form in ("PNG", "JPEG", "WEBP", "BMP", "TIFF")], decode),
+        "image": Kind(lambda: [picture(form) for form in FORMATS], decode, large_picture),
         "saved pair": Kind(lambda: [save_pair(small_pair(), recipe)], open_pair),
         "problem, dd": Kind(lambda: [problem(".dd"), problem(".dd.xz")], read_problem),
-        "problem, NPZ": Kind(lambda: [problem(".npz")], read_problem),
+        "problem, NPZ": Kind(
+            lambda: [problem(".npz")],
+            read_problem,
+            large_arrays(npz, ("K", "unary", "quadratic", "edges_left", "pairs")),
+        ),
         "problem, QAPLIB": Kind(lambda: [assignment()], read_problem),
         "companion": Kind(
             lambda: [b"-3.5\n", b"[[1], [0], null, [2], [3, 4]]", b"5 272\n2 1 5 4 3\n"],
@@ -191,19 +206,63 @@ def inside(data: bytes, rng: random.Random) -> bytes:
         if data.startswith(XZ):
             return lzma.compress(damaged(lzma.decompress(data), rng), preset=0)
         if data.startswith(ZIPPED):
-            return repacked(data, rng)
+            return repacked(data, rng, lambda content: damaged(content, rng))
     except Exception:  # it is no longer what it was: damaged further as it is
         pass
     return flipped(data, rng)
 
 
-def repacked(data: bytes, rng: random.Random) -> bytes:
+def repacked(data: bytes, rng: random.Random, change: Callable[[bytes], bytes]) -> bytes:
+    """A zip file with one of its files changed."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as after:
         chosen = rng.choice(before.namelist())
         for name in before.namelist():
             content = before.read(name)
-            after.writestr(name, damaged(content, rng) if name == chosen and content else content)
+            after.writestr(name, change(content) if name == chosen and content else content)
+    return out.getvalue()
+
+
+# ---- what is large ----------------------------------------------------------------------------------------------
+
+
+def grown(data: bytes, size: int, rng: random.Random) -> bytes:
+    """A line of a file, or a few bytes of it, so often that it has this size; what is packed grows inside."""
+    if data.startswith(XZ):
+        return lzma.compress(grown(lzma.decompress(data), size, rng), preset=0)
+    if data.startswith(ZIPPED):
+        return repacked(data, rng, lambda content: grown(content, size, rng))
+    lines = data.splitlines(keepends=True)
+    at = rng.randrange(len(lines))
+    begin, end = len(b"".join(lines[:at])), len(b"".join(lines[: at + 1]))
+    if rng.random() < 0.5:
+        begin, end = span(data, rng)
+    return data[:end] + data[begin:end] * (size // (end - begin)) + data[end:]
+
+
+def large_arrays(pack: Callable[..., bytes], names: Sequence[str]) -> Callable[[int, random.Random], bytes]:
+    """Files of a few arrays of equal numbers or texts, which pack well; or of very many small ones."""
+
+    def large(size: int, rng: random.Random) -> bytes:
+        if rng.random() < 0.2:
+            return pack(**{f"a{k}": np.zeros(1) for k in range(rng.choice([50, 5000]))})
+        chosen = rng.sample(names, rng.randint(1, 2))
+        text, width = rng.random() < 0.2, rng.choice([1, 2, 2, 75])
+        count = size // (8 * width * len(chosen))
+        shape = (count, width) if rng.random() < 0.7 else (math.isqrt(size // 8),) * 2
+        return pack(**{name: np.full(count, "ab") if text else np.zeros(shape) for name in chosen})
+
+    return large
+
+
+def large_picture(size: int, rng: random.Random) -> bytes:
+    """A picture of one colour, of so many pixels and up to a few times as long as wide, or a strip."""
+    mode, form = rng.choice([("RGB", one) for one in FORMATS] + [("RGBA", "PNG"), ("RGBA", "WEBP"), ("P", "PNG")])
+    pixels = min(size, 2 * LIMITS.image_pixels)
+    longest = 16_383 if form == "WEBP" else 65_000
+    width = min(longest, int((pixels * rng.choice([1, 1, 2, 100])) ** 0.5))
+    out = io.BytesIO()
+    Pillow.new(mode, (width, min(longest, max(1, pixels // width))), rng.choice(["white", "teal"])).save(out, form)
     return out.getvalue()
 
 
@@ -230,6 +289,9 @@ class Outcome:
 def case(name: str, number: int) -> bytes:
     """The bytes of a case."""
     rng = random.Random(f"{name} {number}")
+    if number % LARGE_EVERY == LARGE_EVERY - 1:
+        size, large = int(10 ** rng.uniform(*SIZES)), kinds()[name].large
+        return grown(rng.choice(list(seeds()[name])), size, rng) if large is None else large(size, rng)
     return damaged(rng.choice(list(seeds()[name])), rng)
 
 
@@ -238,9 +300,9 @@ def seeds() -> dict[str, list[bytes]]:
     return {name: list(kind.seeds()) for name, kind in kinds().items()}
 
 
-def outcome(name: str, number: int) -> Outcome:
+def outcome(name: str, number: int, data: bytes) -> Outcome:
     """Read one case."""
-    data, read = case(name, number), kinds()[name].read
+    read = kinds()[name].read
     began = process_time()
     try:
         read(data)
@@ -262,10 +324,11 @@ def numbered(cases: int, seed: int) -> Iterator[tuple[str, int]]:
 def serve(pipe: Connection, cases: list[tuple[str, int]]) -> None:
     """In the process that reads: the outcomes one by one, then the most memory."""
     seeds()
+    decode(picture("PNG"))
     before = peak_memory()
     limit_memory(before + LARGE)
     for name, number in cases:
-        pipe.send(outcome(name, number))
+        pipe.send(outcome(name, number, pipe.recv_bytes()))
     pipe.send(peak_memory() - before)
 
 
@@ -281,14 +344,15 @@ def watched(cases: list[tuple[str, int]], target: Callable[..., None] = serve) -
         theirs.close()
         try:
             while len(found) < len(cases):
+                ours.send_bytes(case(*cases[len(found)]))  # made here, so that the reader's memory is for reading
                 if not ours.poll(SILENCE):
                     raise TimeoutError(f"no end within {SILENCE:g} s")
                 found.append(ours.recv())
             most = max(most, ours.recv() if ours.poll(SILENCE) else 0)
-        except (EOFError, TimeoutError) as error:
+        except (EOFError, OSError) as error:
             process.kill()
             process.join()
-            how = str(error) or f"the process ended with {process.exitcode}"
+            how = str(error) if isinstance(error, TimeoutError) else f"the process ended with {process.exitcode}"
             found.append(Outcome(*cases[len(found)], how, SILENCE))
         process.join()
     return found, most

@@ -13,6 +13,7 @@ import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
 
 from features.keypoints import Keypoints
+from features.latest import latest
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,12 +56,17 @@ class Expected:
 
 def nearest_both_ways(looks: Looks, k: int) -> tuple[Ints, Ints]:
     """The k columns nearest to every row (n1, k), and the k rows nearest to every column (n2, k), nearest first."""
-    found = []
-    for table in (looks, np.ascontiguousarray(looks.T)):
-        near = np.argpartition(table, min(k, table.shape[1]) - 1, axis=1)[:, :k]
-        order = np.argsort(np.take_along_axis(table, near, axis=1), axis=1, kind="stable")
-        found.append(np.take_along_axis(near, order, axis=1))
-    return found[0], found[1]
+    return _nearest(looks, k), _nearest(looks.T, k)
+
+
+def _nearest(looks: Looks, k: int) -> Ints:
+    """The least entries of every row, one after the other: for a few of them faster than sorting parts."""
+    left, rows = np.array(looks, order="C"), np.arange(len(looks))
+    found = np.empty((len(looks), min(k, looks.shape[1])), np.int64)
+    for place in range(found.shape[1]):
+        found[:, place] = left.argmin(axis=1)
+        left[rows, found[:, place]] = np.inf
+    return found
 
 
 def either_way(near: tuple[Ints, Ints], k: int) -> tuple[Ints, Ints]:
@@ -96,35 +102,46 @@ def agreement(
     """
     start = np.searchsorted(rows, np.arange(len(left) + 1))
     many = np.diff(start)
-    times = many[edges[:, 0]] * many[edges[:, 1]]
-    edge = np.repeat(np.arange(len(edges)), times)
-    number = np.arange(len(edge)) - np.repeat(np.cumsum(times) - times, times)
-    i, j = edges[edge].T
-    p, q = start[i] + number // np.maximum(many[j], 1), start[j] + number % np.maximum(many[j], 1)
-    dx, dy = (left[edges[:, 1]] - left[edges[:, 0]])[edge].T
-    across = right[cols[q]] - right[cols[p]]
-    error = np.zeros(len(p))
-    for end in (p, q):
-        a = linear[end]
-        error += np.hypot(
-            across[:, 0] - a[:, 0, 0] * dx - a[:, 0, 1] * dy, across[:, 1] - a[:, 1, 0] * dx - a[:, 1, 1] * dy
-        )
-    length = np.hypot(across[:, 0], across[:, 1])
-    ratio = 0.5 * error / (np.maximum(stretch[p], stretch[q]) * length + slack)
-    close = (ratio < 2.0) & (cols[p] != cols[q])
+    i, j = edges.T
+    one, place = _each(many[i])  # for every candidate of an edge's first end the edge, and which candidate it is
+    first, (dx, dy) = start[i][one] + place, (left[j] - left[i]).T
+    u, v = _turned(linear[first], dx[one], dy[one])
+    at, place = _each(many[j][one])  # and the candidates of its second end beside each of these
+    edge = one[at]
+    p, q = first[at], start[j][edge] + place
+    x, y = (right[cols[q]] - right[cols[p]]).T
+    worst = 2.0 * (np.maximum(stretch[p], stretch[q]) * np.sqrt(x * x + y * y) + slack)
+    error = np.sqrt((x - u[at]) ** 2 + (y - v[at]) ** 2)
+    near = np.flatnonzero((error < 2.0 * worst) & (cols[p] != cols[q]))  # most do not come so far
+    p, q, edge, x, y, worst = p[near], q[near], edge[near], x[near], y[near], worst[near]
+    u, v = _turned(linear[q], dx[edge], dy[edge])
+    ratio = (error[near] + np.sqrt((x - u) ** 2 + (y - v) ** 2)) / worst
+    close = ratio < 2.0
     return p[close], q[close], np.exp(-(ratio[close] ** 2))
 
 
+def _each(many: Ints) -> tuple[Ints, Ints]:
+    """So many times each number from 0, and the how-manieth time it is, from 0."""
+    number = np.repeat(np.arange(len(many)), many)
+    return number, np.arange(len(number)) - np.repeat(np.cumsum(many) - many, many)
+
+
+def _turned(linear: Floats, dx: Floats, dy: Floats) -> tuple[Floats, Floats]:
+    """Where linear maps (m, 2, 2) take vectors."""
+    return linear[:, 0, 0] * dx + linear[:, 0, 1] * dy, linear[:, 1, 0] * dx + linear[:, 1, 1] * dy
+
+
+@latest
 def seeds(
     left: Keypoints,
     right: Keypoints,
     looks: Looks,
-    near: tuple[Ints, Ints],
     difference: float,
     slack: float,
 ) -> Ints:
-    """Pairs (k, 2) that look alike and that their neighbours vote for, one to one."""
-    rows, cols = either_way(near, FIRST)
+    """Pairs (k, 2) that look alike and that their neighbours vote for, one to one; read only, as the next one who asks
+    gets the same array."""
+    rows, cols = either_way(nearest_both_ways(looks, FIRST), FIRST)
     linear = frame_maps(left, right, rows, cols)
     stretch = np.full(len(rows), STRETCH)
     p, q, vote = agreement(left.xy, right.xy, rows, cols, linear, neighbours(left.xy, VOTERS), stretch, slack)
@@ -135,7 +152,9 @@ def seeds(
     both = chosen[p] & chosen[q]
     support = np.bincount(p[both], vote[both], count) + np.bincount(q[both], vote[both], count)
     chosen &= support >= 1
-    return np.stack([rows[chosen], cols[chosen]], 1)
+    found = np.stack([rows[chosen], cols[chosen]], 1)
+    found.flags.writeable = False
+    return found
 
 
 def _best_both_ways(rows: Ints, cols: Ints, value: Floats, shape: tuple[int, int]) -> NDArray[np.bool_]:
@@ -216,8 +235,7 @@ def propose(
     `slack` in pixels: how far from its expected place a point may lie and still pay half of it.
     """
     common = float(np.quantile(looks[:: max(1, len(looks) // 100)], CHANCE))
-    near = nearest_both_ways(looks, max(count, FIRST))
-    found = seeds(left, right, looks, near, difference / 2, slack)
+    found = seeds(left, right, looks, difference / 2, slack)
     for step in range(GROW + 1):
         expected = local_maps(left.xy, found, right.xy, slack)
         rows, cols = around(expected, right.xy, 2 * slack)
@@ -229,7 +247,7 @@ def propose(
             better = (value > 0) & _best_both_ways(rows, cols, value, looks.shape)
             alone = found[~expected.agreed[found[:, 0]]]
             found = np.concatenate([np.stack([rows[better], cols[better]], 1), alone])
-    usual = either_way(near, count)
+    usual = either_way(nearest_both_ways(looks, count), count)
     codes = np.unique(np.concatenate([usual[0] * looks.shape[1] + usual[1], rows * looks.shape[1] + cols]))
     rows, cols = np.divmod(codes, looks.shape[1])
     agreed = expected.agreed[rows]

@@ -4,7 +4,6 @@ Coordinates are in the pixels of the original images, whatever size was worked a
 carries the working images themselves, has its points in theirs.
 """
 
-import csv
 import io
 import json
 import zipfile
@@ -26,6 +25,8 @@ from features.pairs import SIDES, TOLERANCE, Pair, View
 from features.point_files import FileError, read_points, read_truth, write_points, write_truth
 from features.problem_files import ProblemFile, read_problem, write_problem
 from features.recipe import PAIR_FILE, Recipe
+from features.tables import csv_lines
+from features.verification import Map
 
 MANIFEST = "pair.json"
 RECIPES = ("recipe.json", "setup.json")  # what a recipe's file is called, and used to be
@@ -45,10 +46,10 @@ class PairFileError(FileError):
 def match_rows(found: Matching) -> list[dict[str, Any]]:
     """One row for each match, in original pixels; what a map added has no share of the energy and comes last."""
     pair, checked = found.pair, found.verification
-    pairs, verified = found.pairs, None
+    pairs, explained = found.pairs, None
     if checked is not None:
         pairs = np.concatenate([found.pairs, checked.added])
-        verified = [*checked.verified.tolist(), *[True] * len(checked.added)]
+        explained = [*checked.explained, *["plane"] * len(checked.added)]
     left, right = (original(view).xy for view in (pair.left, pair.right))
     judged = kinds(pair, pairs) if pair.judged else None
     rows = []
@@ -63,7 +64,8 @@ def match_rows(found: Matching) -> list[dict[str, Any]]:
         row |= {"energy_share": found.shares.get((i, j), 0.0) if ours else 0.0}
         if found.confidence is not None:
             row["confidence"] = float(found.confidence[k]) if ours else 0.5
-        row |= {} if verified is None else {"verified": int(verified[k])}
+        if explained is not None:
+            row |= {"verified": int(explained[k] != "neither"), "explained_by": explained[k]}
         row |= {} if judged is None else {"correct": judged[k] == "correct", "kind": judged[k]}
         rows.append(row)
     return rows
@@ -75,7 +77,7 @@ def match_columns(found: Matching) -> list[str]:
     labels = [f"{side}_label" for side, view in zip(SIDES, views, strict=True) if view.points.labels is not None]
     names = ["left", "right", "left_x", "left_y", "right_x", "right_y", *labels, "relaxed", "energy_share"]
     names += ["confidence"] if found.confidence is not None else []
-    names += ["verified"] if found.recipe.maps else []
+    names += ["verified", "explained_by"] if found.recipe.maps else []
     return names + (["correct", "kind"] if found.pair.judged else [])
 
 
@@ -102,19 +104,22 @@ def map_of(found: Matching) -> dict[str, Any]:
     checked = found.verification
     if checked is None or checked.map is None:
         return {"map": None, "verdict": "" if checked is None else checked.verdict}
-    scales = [1.0 if view.image is None else view.image.scale for view in (found.pair.left, found.pair.right)]
-    to_work, from_work = np.diag([scales[0], scales[0], 1.0]), np.diag([1 / scales[1], 1 / scales[1], 1.0])
-    matrix = from_work @ checked.map.matrix @ to_work
-    if checked.map.kind == "fundamental":  # it takes both points: x₂ᵀ F x₁ = 0
-        matrix = np.diag([scales[1], scales[1], 1.0]) @ checked.map.matrix @ to_work
-    return {
-        "map": checked.map.kind,
-        "matrix": (matrix / (matrix[2, 2] if abs(matrix[2, 2]) > 1e-12 else 1.0)).tolist(),
-        "inliers": int(checked.map.inliers.sum()),
-        "added": len(checked.added),
-        "error_px": checked.map.error / scales[1],
-        "verdict": checked.verdict,
-    }
+    depth = {} if checked.depth is None else {"depth": _map_entry(found.pair, checked.depth)}
+    told = _map_entry(found.pair, checked.map)
+    return told | {"added": len(checked.added), "verdict": checked.verdict} | depth
+
+
+def _map_entry(pair: Pair, one: Map) -> dict[str, Any]:
+    """A map in original pixels."""
+    left, right = (1.0 if view.image is None else view.image.scale for view in (pair.left, pair.right))
+    to_left, to_right = np.diag([left, left, 1.0]), np.diag([right, right, 1.0])
+    if one.kind == "fundamental":  # it takes both points: x₂ᵀ F x₁ = 0
+        matrix = to_right @ one.matrix @ to_left
+    else:
+        matrix = np.linalg.inv(to_right) @ one.matrix @ to_left
+    matrix = matrix / (matrix[2, 2] if abs(matrix[2, 2]) > 1e-12 else 1.0)
+    told = {"map": one.kind, "matrix": matrix.tolist(), "inliers": int(one.inliers.sum())}
+    return told | {"error_px": one.error / right}
 
 
 def map_json(found: Matching) -> bytes:
@@ -335,9 +340,7 @@ def _json(content: Any) -> bytes:
 
 
 def _table(header: list[str], rows: Iterable[Iterable[Any]]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([header, *([_cell(value) for value in row] for row in rows)])
-    return out.getvalue().encode()
+    return csv_lines([header, *([_cell(value) for value in row] for row in rows)]).encode()
 
 
 def _cell(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 import hashlib
 import io
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,15 +13,30 @@ import numpy as np
 import pi_heif
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
-from PIL import ImageOps
 
 from features.limits import LIMITS
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "AVIF", "HEIF")  # the only decoders that an upload ever reaches
 READ = "JPEG, PNG, WebP, HEIC, AVIF, TIFF and BMP"  # the same for people
+DEEP_PNG = "PNG with 16 bits"
+# Of memory that a decoded pixel takes at most
+BYTES = {"JPEG": 14, "PNG": 8, "WEBP": 17, "BMP": 8, "TIFF": 12, "AVIF": 17, "HEIF": 17, DEEP_PNG: 20}
+PNG_DEPTH, PNG_COLOUR = 24, 25  # where a PNG's header has its bits per value, and the kind of its colours
 DARKEST, BRIGHTEST = 0.1, 99.9  # percentiles that become black and white where the content says how it is exposed
 SAMPLE = 1_000_000  # pixels that the percentiles are taken of
-PNG_DEPTH, PNG_COLOUR = 24, 25  # bytes of a PNG's header
+STRIP = 64  # rows that change their form together
+ORIENTATION = 0x0112
+# A picture that is to be shown upright, seen as the file stores it, by the camera's rotation mark
+AS_STORED: dict[int, Callable[[NDArray[np.uint8]], NDArray[np.uint8]]] = {
+    1: lambda rgb: rgb,
+    2: lambda rgb: rgb[:, ::-1],
+    3: lambda rgb: rgb[::-1, ::-1],
+    4: lambda rgb: rgb[::-1],
+    5: lambda rgb: rgb.transpose(1, 0, 2),
+    6: lambda rgb: np.rot90(rgb),
+    7: lambda rgb: rgb.transpose(1, 0, 2)[::-1, ::-1],
+    8: lambda rgb: np.rot90(rgb, -1),
+}
 TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT = 322, 323
 
 
@@ -94,17 +111,29 @@ def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
         )
     with _open(data, title) as picture:
         _refuse_giants(picture, title)
+        width, height = picture.size
+        scale = _scale(width, height, max_side)
+        if picture.format == "JPEG" and (not (width % 8 or height % 8) or _rotation(picture) in (1, 5)):
+            # at ½, ¼ or ⅛ of its size; turned, a partial row or column would come first and shift all others
+            picture.draft(None, (math.ceil(width * scale), math.ceil(height * scale)))
+        drafted = round(width / picture.width)  # original pixels along the side of a decoded one
+        _refuse_memory(picture, _kind(picture, data), title)
         try:
             picture.load()
         except Exception as error:  # OSError, SyntaxError, struct.error …: what damage makes a decoder trip over
             raise ImageError(
                 f"{title} is a damaged or incomplete {picture.format} image: it cannot be decoded to its end."
             ) from error
+        mark = _rotation(picture)  # now: a TIFF turns itself while it is loaded, and a PNG tells it late
         try:
-            deep = _deep_colours(data) if picture.format == "PNG" else None
-            return from_array(deep if deep is not None else _array(_upright(picture)), max_side=max_side)
+            rgb = _upright(picture, mark, _deep_colours(data) if _kind(picture, data) == DEEP_PNG else None)
         except ValueError as error:  # ours, or Pillow's about a kind of colour that it cannot convert
             raise ImageError(f"{title}: {error}") from error
+    original = (height, width) if mark >= 5 else (width, height)
+    if drafted == 1:
+        original = rgb.shape[1], rgb.shape[0]
+    columns, rows = (max(1, round(side * scale)) for side in original)
+    return Image(_shrink(rgb, scale * drafted)[:rows, :columns], scale, original)
 
 
 def from_array(array: ArrayLike, *, max_side: int | None = None) -> Image:
@@ -115,12 +144,16 @@ def from_array(array: ArrayLike, *, max_side: int | None = None) -> Image:
         raise ImageError(
             f"An image has shape (h, w), (h, w, 3) or (h, w, 4) and no side of 0; this one has {pixels.shape}."
         )
-    if max_side is not None and max_side < 1:
-        raise ImageError(f"The working size must be at least 1 pixel; {max_side} was given.")
-    rgb = _on_white(_eight_bit(pixels.reshape(*pixels.shape[:2], channels)))
-    height, width = rgb.shape[:2]
-    scale = min(1.0, (max_side or width + height) / max(width, height))
+    height, width = pixels.shape[:2]
+    scale = _scale(width, height, width + height if max_side is None else max_side)
+    rgb = _on_white(_eight_bit(pixels.reshape(height, width, channels)))
     return Image(_shrink(rgb, scale), scale, (width, height))
+
+
+def _scale(width: int, height: int, max_side: int) -> float:
+    if max_side < 1:
+        raise ImageError(f"The working size must be at least 1 pixel; {max_side} was given.")
+    return min(1.0, max_side / max(width, height))
 
 
 def shown(name: str) -> str:
@@ -169,39 +202,66 @@ def _megapixels(pixels: int) -> str:
     return f"{pixels / 1e6:.4g} megapixels"
 
 
-def _upright(picture: Pillow.Image) -> Pillow.Image:
-    """Obey the camera's rotation mark; a photograph with unreadable EXIF data is still a photograph."""
+def _kind(picture: Pillow.Image, data: bytes) -> str:
+    """What decoding it takes: its format, or one of its forms."""
+    if picture.format == "PNG" and data[PNG_DEPTH] == 16 and data[PNG_COLOUR] in (2, 6):
+        return DEEP_PNG
+    return picture.format or ""
+
+
+def _refuse_memory(picture: Pillow.Image, kind: str, title: str) -> None:
+    """Before anything is decoded: what it will take, ours included."""
+    width, height = picture.size
+    needed = width * height * BYTES[kind]
+    if needed > LIMITS.image_memory:
+        most = _megapixels(LIMITS.image_memory // BYTES[kind])
+        raise ImageError(
+            f"{title} is a {kind} image of {_megapixels(width * height)}; at most {most} are accepted "
+            "of this kind. Please shrink it first, or save it as JPEG."
+        )
+
+
+def _rotation(picture: Pillow.Image) -> int:
+    """The camera's rotation mark, 1 for none; a photograph with unreadable EXIF data is still a photograph."""
     try:
-        return ImageOps.exif_transpose(picture)
+        mark = picture.getexif().get(ORIENTATION, 1)
     except Exception:  # EXIF is a small TIFF inside the file, broken in as many ways
-        return picture
+        return 1
+    return int(mark) if isinstance(mark, int) and mark in AS_STORED else 1
 
 
-def _array(picture: Pillow.Image) -> NDArray[Any]:
-    """Pixels as `from_array` takes them: deep grey by its content, the rest as 8-bit RGB or RGBA."""
-    if picture.mode.startswith("I"):
-        return _exposed(np.asarray(picture), 65535)
-    if picture.mode == "F":
-        return _exposed(np.asarray(picture), 1.0)
-    return np.asarray(picture.convert("RGBA" if picture.has_transparency_data else "RGB"))
+def _upright(picture: Pillow.Image, mark: int, deep: NDArray[Any] | None) -> NDArray[np.uint8]:
+    """RGB pixels as the rotation mark wants them, by strips: a picture in another form doubles the memory.
+
+    `deep` are the pixels where Pillow has fewer bits of them.
+    """
+    width, height = picture.size
+    rgb = np.empty((width, height, 3) if mark >= 5 else (height, width, 3), np.uint8)
+    stored = AS_STORED[mark](rgb)
+    white = 1.0 if picture.mode == "F" else 65535
+    values = deep if deep is not None else np.asarray(picture) if picture.mode[0] in "IF" else None
+    low, high = (0.0, white) if values is None else _exposure(values[..., :3] if values.ndim == 3 else values, white)
+    for top in range(0, height, STRIP):
+        bottom = min(height, top + STRIP)
+        if values is None:
+            crop = picture.crop((0, top, width, bottom))
+            pixels = np.asarray(crop.convert("RGBA" if crop.has_transparency_data else "RGB"))
+        else:
+            pixels = _exposed(np.atleast_3d(values[top:bottom]), low, high)
+        stored[top:bottom] = _on_white(pixels)
+    return rgb
 
 
 def _deep_colours(data: bytes) -> NDArray[Any] | None:
-    """The colours of a PNG with 16 bits each, of which Pillow keeps the upper 8; None for any other PNG."""
-    if data[PNG_DEPTH] != 16 or data[PNG_COLOUR] not in (2, 6):
-        return None
+    """The colours of a PNG with 16 bits each, of which Pillow keeps the upper 8, as RGB or RGBA."""
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if pixels is None or pixels.dtype != np.uint16 or pixels.ndim != 3:
         return None
-    colours = _exposed(pixels[..., 2::-1], 65535)
-    if pixels.shape[2] < 4:
-        return colours
-    alpha = (pixels[..., 3:] // 257).astype(np.uint8)
-    return np.concatenate([_eight_bit(colours), alpha], axis=2)
+    return pixels[..., [2, 1, 0, 3][: pixels.shape[2]]]
 
 
-def _exposed(values: NDArray[Any], white: float) -> NDArray[Any]:
-    """Values whose largest is about `white` as they are; others between the darkest and the brightest of them.
+def _exposure(values: NDArray[Any], white: float) -> tuple[float, float]:
+    """The values that become black and white: 0 and `white` where the picture comes near it, else by the content.
 
     Cameras put 10, 12 or 14 bits into 16, and a high dynamic range has no white at all: both would be shown black.
     """
@@ -210,14 +270,17 @@ def _exposed(values: NDArray[Any], white: float) -> NDArray[Any]:
     if not len(finite):
         raise ImageError("its pixels are no numbers.")
     if values.min() >= 0 and white / 2 <= values.max() <= white:
-        return values.astype(np.uint16) if white > 1 else values
+        return 0.0, white
     low, high = (float(end) for end in np.percentile(finite, (DARKEST, BRIGHTEST)))
-    low = min(low, 0.0) if low < (high - low) / 20 else low  # black stays black
+    return (min(low, 0.0) if low < (high - low) / 20 else low), high  # black stays black
+
+
+def _exposed(pixels: NDArray[Any], low: float, high: float) -> NDArray[np.uint8]:
+    """Values as 8 bits, from black to white; the alpha of deep colours by its own range."""
     scale = 255 / (high - low) if high > low else 0.0
-    drawn = np.empty(values.shape, np.uint8)
-    for row, target in zip(values, drawn, strict=True):  # by rows: whole pictures of floats take much memory
-        target[:] = np.clip(np.nan_to_num((row - low) * scale, nan=0.0, posinf=255.0, neginf=0.0), 0, 255)
-    return drawn
+    colours = np.nan_to_num((pixels[..., :3] - low) * scale, nan=0.0, posinf=255.0, neginf=0.0)
+    eight = np.rint(np.clip(colours, 0, 255)).astype(np.uint8)
+    return eight if pixels.shape[2] < 4 else np.concatenate([eight, _eight_bit(pixels[..., 3:])], axis=2)
 
 
 def _eight_bit(pixels: NDArray[Any]) -> NDArray[np.uint8]:

@@ -295,6 +295,11 @@ def priced(price: float) -> Solved:
     return solved(priced_recipe(price))
 
 
+def trapped(method: str) -> Solved:
+    """Triangles for edges, and nothing for a match that is not made: then every match costs a price."""
+    return solved(replace(OUTLIERS, model_params={"unmatched": 0.0, "w2": 0.0, "w3": 3.0}, method=method))
+
+
 def strays(found: Solved) -> int:
     """Matches of points that have no partner, or with another than theirs."""
     return found.metrics.matched - found.right

@@ -19,6 +19,7 @@ class Limits:
     # A file, before it is parsed
     image_bytes: int = 20_000_000
     image_pixels: int = 40_000_000
+    image_memory: int = 600_000_000  # bytes while it is decoded
     image_length: int = 50_000  # along a side: no photograph is longer, and rows of millions cost decoders a gigabyte
     point_bytes: int = 20_000_000
     points: int = 100_000
@@ -70,6 +71,7 @@ LAPTOP = Limits()
 PUBLIC = Limits(
     image_bytes=12_000_000,
     image_pixels=25_000_000,
+    image_memory=300_000_000,
     point_bytes=5_000_000,
     points=20_000,
     unpacked_bytes=20_000_000,

@@ -1,22 +1,23 @@
 """`match(left, right)`: the one way from two images to what is shown; command line, app and experiments take it."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adgm import Problem, Result
+from adgm import METHODS, Problem, Result
 from adgm.once import once
 from adgm.terms import Term, paid_terms, shares
 from features.confidence import confidences
 from features.metrics import Kind, Metrics, RoundedCurve, kinds, matched_pairs, measure
 from features.models import MODELS
 from features.models.base import Sense
-from features.pairs import Pair, PointSource, Source, read_pair
-from features.recipe import OWN, Recipe
+from features.pairs import SIDES, Pair, PointSource, Source, TruthSource, as_points, as_truth, own_pair, read_pair
+from features.recipe import OWN, RULES, Recipe, method_options
 from features.verification import Verification, verify
 
 STRENGTHS: dict[Sense, str] = {"similarity": "share of the score", "cost": "share of the cost, negated"}
@@ -101,12 +102,12 @@ class Matching:
 
 
 def match(
-    left: Source | Pair | Recipe,
-    right: Source | None = None,
+    left: Source | Pair | Recipe | None,
+    right: Source | Recipe | None = None,
     recipe: Recipe | None = None,
     *,
     points: tuple[PointSource, PointSource] = (None, None),
-    truth: str | Path | bytes | None = None,
+    truth: TruthSource = None,
     name: str | None = None,
     curve: bool = False,
     watch: Callable[[Any], object] | None = None,
@@ -117,34 +118,33 @@ def match(
     """Match two images (paths, files' bytes, pixels), a `Pair`, or the pair that a `Recipe` describes.
 
     The recipe says by which model and method, and how points are detected in images that come without any; without
-    one, images are matched by the model for photographs on SIFT points. `changes` are fields of the recipe, such as
-    ``model="B", model_params={"sigma2": 900}, method="rrwm"``. `points` and `truth` are files (see
-    `features.point_files`); `watch`, `every` and `time_limit` are those of `adgm.solve`; with `curve` the assignments
-    on the way are rounded too.
+    one, images are matched by the model for photographs on SIFT points, and points that are given by their graphs.
+    `changes` are fields of the recipe, such as ``model="B", model_params={"sigma2": 900}, method="rrwm"``.
+
+    `points` and `truth` are files (see `features.point_files`) or arrays: (n, 2) for the points of each side, in the
+    original pixels of its image, and the partner of each left point, −1 for none. Points may come without images, as in
+    ``match(None, None, points=(left, right))``. `watch`, `every` and `time_limit` are those of `adgm.solve`; with
+    `curve` the assignments on the way are rounded too.
     """
+    if isinstance(right, Recipe):
+        if recipe is not None:
+            raise ValueError("Two recipes were given; expected one.")
+        right, recipe = None, right
+    if isinstance(left, Pair | Recipe):
+        beside = {"a right image": right, "points": points if _given(points) else None, "truth": truth, "name": name}
+        for what, value in beside.items():
+            if value is not None:
+                raise ValueError(f"A {type(left).__name__.lower()} was given, and {what} beside it; it has its own.")
     if isinstance(left, Recipe):
-        recipe = replace(left, **changes)
+        if recipe is not None:
+            raise ValueError("Two recipes were given; expected one.")
+        recipe = _changed(left, changes)
         pair = recipe.pair()
     elif isinstance(left, Pair):
-        recipe = replace(recipe or Recipe(OWN), **changes)
-        pair = left
-    elif right is None:
-        raise ValueError("One image was given; expected two, a pair, or a recipe.")
+        recipe, pair = _changed(recipe or Recipe(OWN), changes), left
     else:
-        recipe = replace(recipe or IMAGES, **changes)
-        if (given := None not in points) != (recipe.points == OWN):  # the record tells where the points are from
-            recipe = replace(recipe, points=OWN if given else IMAGES.points, point_params={})
-        detector = None if given else recipe.points
-        pair = read_pair(
-            left,
-            right,
-            points=points,
-            truth=truth,
-            detector=detector,
-            counts=recipe.counts,
-            slants=recipe.slants,
-            name=name,
-        )
+        recipe = _of_images((left, right), points, recipe, changes)
+        pair = _own((left, right), points, truth, name, recipe)
     problem = recipe.problem(pair)
     rounded = RoundedCurve(problem) if curve else None
     seen = [each for each in (rounded, watch) if each is not None]
@@ -152,3 +152,58 @@ def match(
         problem, watch=lambda state: True in [each(state) for each in seen], every=every, time_limit=time_limit
     )
     return Matching(recipe, pair, problem, result, rounded)
+
+
+def _given(points: Sequence[PointSource]) -> list[str]:
+    """The sides whose points are given."""
+    if not isinstance(points, tuple | list) or len(points) != 2:
+        raise ValueError("points is a pair (left, right), each a file, an (n, 2) array or None.")
+    return [side for side, spots in zip(SIDES, points, strict=True) if spots is not None]
+
+
+def _changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """The recipe with other fields, or an error that names what may have been meant."""
+    fields = list(Recipe.__dataclass_fields__)
+    known = [*fields, *(name for name in inspect.signature(match).parameters if name not in ("recipe", "changes"))]
+    for name in changes:
+        if name in fields:
+            continue
+        hint = "".join(f"; did you mean {near!r}?" for near in get_close_matches(name, known, 1)) or "."
+        model, method = str(changes.get("model", recipe.model)), str(changes.get("method", recipe.method))
+        if model in MODELS and name in [one.name for one in (*MODELS[model].parameters, *RULES)]:
+            hint = f"; it is a parameter of the model: model_params={{{name!r}: …}}."
+        elif method in METHODS and name in method_options(method):
+            hint = f"; it is an option of the method: method_options={{{name!r}: …}}."
+        raise TypeError(f"match has no option {name[:40]!r}{hint}")
+    return replace(recipe, **changes)
+
+
+def _of_images(
+    images: tuple[Any, Any], points: tuple[PointSource, PointSource], recipe: Recipe | None, changes: Mapping[str, Any]
+) -> Recipe:
+    """How two images, or points without images, are matched; the record tells where the points are from."""
+    both, lacking = len(_given(points)) == 2, sum(image is None for image in images)
+    if lacking == 1:
+        raise ValueError("One image was given; expected two, a pair, or a recipe.")
+    if lacking and not both:
+        raise ValueError("No image was given; expected two, or the points of both sides, or a pair, or a recipe.")
+    recipe = _changed(recipe or (LANDMARKS if both else IMAGES), changes)
+    if both != (recipe.points == OWN):
+        recipe = replace(recipe, points=OWN if both else IMAGES.points, point_params={})
+    return recipe
+
+
+def _own(
+    images: tuple[Any, Any],
+    points: tuple[PointSource, PointSource],
+    truth: TruthSource,
+    name: str | None,
+    recipe: Recipe,
+) -> Pair:
+    if images[0] is None:
+        left, right = (as_points(spots, f"{side} points") for side, spots in zip(SIDES, points, strict=True))
+        known = as_truth(truth, (len(left), len(right)))
+        return own_pair((None, None), (left, right), truth=known, name=name or "own pair")
+    detector = None if recipe.points == OWN else recipe.points
+    how: dict[str, Any] = {"detector": detector, "counts": recipe.counts, "slants": recipe.slants}
+    return read_pair(*images, points=points, truth=truth, name=name, **how)

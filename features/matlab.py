@@ -7,6 +7,7 @@ data sets take the same way.
 import struct
 import zlib
 from collections.abc import Iterator
+from itertools import chain, islice, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ def _elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 
 def _matrix(body: bytes, order: str) -> Arrays:
     """A matrix of numbers under its name, or one text per row of characters; nothing for anything else."""
-    (_, flags), (_, sides), (_, name), (kind, values) = (*_elements(body, order), *[(0, b"")] * 4)[:4]
+    (_, flags), (_, sides), (_, name), (kind, values) = islice(chain(_elements(body, order), repeat((0, b""))), 4)
     group = struct.unpack(order + "I", flags[:4])[0] & 0xFF
     shape = np.frombuffer(sides, order + "i4").tolist()
     if group in CLASSES and kind in NUMBERS:

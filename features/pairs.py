@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
 
-from adgm import Formula, Problem
+from adgm import Problem
+from features.digests import digest
 from features.images import Image, decode, from_array
 from features.keypoints import Keypoints, detect
 from features.point_files import read_points, read_truth
@@ -27,7 +28,10 @@ NOBODY = Keypoints(np.zeros((0, 2)))
 
 Floats = NDArray[np.float64]
 Source = str | Path | bytes | Image | NDArray[np.generic]  # of an image: a path, a file's bytes, pixels
-PointSource = str | Path | bytes | Keypoints | None  # of points: a path, a file's bytes, points in original pixels
+# Of points: a path, a file's bytes, or points in original pixels, also as an (n, 2) array or rows of numbers
+PointSource = str | Path | bytes | Keypoints | NDArray[np.generic] | Sequence[Sequence[float]] | None
+# Of a truth: a path, a file's bytes, or the partner of each left point, −1 for none
+TruthSource = str | Path | bytes | NDArray[np.integer] | Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +78,10 @@ class Pair:
 
     @cached_property
     def digest(self) -> str:
-        """What tells it from other pairs: its images, its points, their truth and the costs that it brings."""
-        told = hashlib.sha1(usedforsecurity=False)
-        for view in (self.left, self.right):
-            told.update(b"" if view.image is None else view.image.digest.encode())
-            measured = [(name, values) for name, values in vars(view.points).items() if isinstance(values, np.ndarray)]
-            for name, values in measured:
-                told.update(f" {name} {values.shape} ".encode() + values.tobytes())
-        told.update(b"" if self.truth is None else self.truth.tobytes())
-        for potential in () if self.given is None else self.given.potentials:
-            told.update(b"" if isinstance(potential, Formula) else potential.costs.tobytes())
-        return told.hexdigest()
+        """What tells it from other pairs: its pixels, its points, what is true, and the problem that it brings."""
+        pixels = [None if view.image is None else view.image.digest for view in (self.left, self.right)]
+        points = self.left.points, self.right.points
+        return digest(pixels, points, self.truth, self.homography, self.tolerance, self.given)
 
     # ---- the truth -------------------------------------------------------------------------------------------
 
@@ -341,13 +338,13 @@ def read_pair(
     right: Source,
     *,
     points: tuple[PointSource, PointSource] = (None, None),
-    truth: str | Path | bytes | None = None,
+    truth: TruthSource = None,
     detector: str | None = "sift",
     counts: Mapping[str, int] | None = None,
     slants: bool = False,
     name: str | None = None,
 ) -> Pair:
-    """The one way from files to a pair: two images, their points and perhaps a truth file.
+    """The one way from files to a pair: two images, their points and perhaps the truth.
 
     A side without a point file gets what the detector finds (`counts` and `slants` as in `Pair.detected`; without a
     detector, none).
@@ -355,18 +352,16 @@ def read_pair(
     """
     pictures = as_image(left, "left image"), as_image(right, "right image")
     found = (NOBODY, NOBODY)
-    if detector is not None and None in points:
-        found = found_in(pictures, detector, counts, slants and points == (None, None))
+    lacking = sum(spots is None for spots in points)
+    if detector is not None and lacking:
+        found = found_in(pictures, detector, counts, slants and lacking == 2)
     views = []
     for side, image, spots, detected in zip(SIDES, pictures, points, found, strict=True):
         given = detected if spots is None else as_points(spots, f"{side} points").scaled(image.scale)
         views.append(View(image, given))
     names = [Path(source).name if isinstance(source, str | Path) else "" for source in (left, right)]
     title = name or (" and ".join(names) if all(names) else "own pair")
-    known = None
-    if truth is not None:
-        shape = len(views[0].points), len(views[1].points)
-        known = read_truth(*_file(truth, "truth file"), shape)
+    known = as_truth(truth, (len(views[0].points), len(views[1].points)))
     return _with_truth(views[0], views[1], known, title)
 
 
@@ -388,13 +383,29 @@ def as_image(source: Source, name: str = "image") -> Image:
     return decode(data, max_side=MAX_SIDE, name=title)
 
 
-def as_points(source: str | Path | bytes | Keypoints, name: str = "points") -> Keypoints:
-    """Points from a path, a file's bytes, or as they are."""
-    return source if isinstance(source, Keypoints) else read_points(*_file(source, name))
+def as_points(source: PointSource, name: str = "points") -> Keypoints:
+    """Points from a path, a file's bytes, rows of x and y, or as they are."""
+    if isinstance(source, Keypoints):
+        return source
+    if isinstance(source, np.ndarray | list | tuple):
+        try:
+            return Keypoints(np.array(source, np.float64))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The {name} are no points: {error}") from error
+    return read_points(*_file(source, name))
 
 
-def _file(source: str | Path | bytes, name: str) -> tuple[bytes, str]:
+def as_truth(source: TruthSource, shape: tuple[int, int]) -> ArrayLike | None:
+    """The partners of the left points from a path, a file's bytes, or as they are, for so many points on each side."""
+    if source is None or isinstance(source, np.ndarray | list | tuple):
+        return source
+    return read_truth(*_file(source, "truth file"), shape)
+
+
+def _file(source: Any, name: str) -> tuple[bytes, str]:
     """The bytes of a file, and what to call it in messages."""
+    if not isinstance(source, str | Path | bytes):
+        raise ValueError(f"The {name} is of type {type(source).__name__}; expected a path, a file's bytes or an array.")
     return (source, name) if isinstance(source, bytes) else (file_bytes(source), str(source))
 
 

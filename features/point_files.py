@@ -21,9 +21,11 @@ from features.keypoints import Keypoints
 from features.limits import LIMITS
 from features.matlab import BYTE_ORDER, read_matlab
 from features.npz import Arrays
+from features.tables import csv_lines, unguarded
 
 MAX_SENTENCE = 500  # characters of an error
 FARTHEST = 1e7  # pixels; a coordinate beyond this is a mistake, and its square would drown all others
+SILENT = 10  # times as many lines as points, empty ones and comments among them
 COLUMNS = ("angle", "size", "strength")  # what a point may carry besides x, y and its label
 CONTOUR_FEATURES = 75  # columns of a feature matrix in the Cars and Motorbikes files
 POINT_NAMES = ("xy", "points", "keypoints", "pts", "features", "features1", "features2")  # in order of preference
@@ -65,9 +67,7 @@ def write_points(points: Keypoints, *, scale: float = 1.0) -> bytes:
     table: dict[str, list[Any]] = {"x": placed.xy[:, 0].tolist(), "y": placed.xy[:, 1].tolist()}
     table |= {key: values.tolist() for key in COLUMNS if (values := getattr(placed, key)) is not None}
     table |= {} if placed.labels is None else {"label": list(placed.labels)}
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([list(table), *zip(*table.values(), strict=True)])
-    return out.getvalue().encode()
+    return csv_lines([list(table), *zip(*table.values(), strict=True)]).encode()
 
 
 def outside(points: Keypoints, size: tuple[int, int]) -> NDArray[np.int64]:
@@ -126,6 +126,8 @@ def _rows(data: bytes) -> Iterator[tuple[str, list[str]]]:
             raise PointFileError(
                 f"line {number} has {len(line)} characters; at most {LIMITS.line_letters} are accepted."
             )
+        if number > SILENT * LIMITS.points:
+            raise PointFileError(f"there are more than {SILENT * LIMITS.points} lines; that is the most accepted.")
         if not line.strip() or (not begun and line.lstrip().startswith("#")):
             continue
         if not begun:
@@ -162,7 +164,7 @@ def _read_text(data: bytes) -> Keypoints:
     for where, cells in _limited(rows):
         if len(cells) != len(header):
             raise PointFileError(f"{where} has {len(cells)} columns, expected {len(header)}: {_some(header)}.")
-        _append(columns, dict(zip(header, cells, strict=True)), where)
+        _append(columns, dict(zip(header, map(unguarded, cells), strict=True)), where)
     return _keypoints(columns)
 
 

@@ -106,7 +106,7 @@ Run it in the folder that holds the packages adgm and features.
 {imports}
 from features.metrics import measure
 from features.models import MODELS
-
+{checker}
 pair = {pair}
 problem = MODELS[{model}].build({arguments})
 method = METHODS[{method}].make({options})
@@ -114,7 +114,7 @@ result = solve(problem, method)
 
 print(pair.name)
 print(measure(pair, problem, result.assignment, MODELS[{model}].sense))
-print(result.pairs.tolist())  # [left point, right point], numbered from 0
+{check}print(result.pairs.tolist())  # [left point, right point], numbered from 0
 '''
 
 
@@ -323,6 +323,8 @@ class Recipe:
             arguments=", ".join(["pair", *filter(None, [_keywords(self.model_params)])]),
             method=_literal(self.method),
             options=_keywords(self.method_options),
+            checker="from features.verification import verify\n" if self.maps else "",
+            check=f"print(verify(pair, result.pairs, kinds={self.maps}).verdict)\n" if self.maps else "",
         )
 
     def words(self, pair_file: str = PAIR_FILE) -> list[str]:

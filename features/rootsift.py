@@ -10,6 +10,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from features.latest import latest
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
@@ -53,6 +55,12 @@ def at(grey: NDArray[np.uint8], xy: Floats, size: Floats, angle: Floats) -> Rows
     return rooted(described)
 
 
+@latest
 def distances(first: Rows, second: Rows) -> Rows:
-    """(n1, n2): Euclidean distances of unit rows."""
-    return np.asarray(np.sqrt(np.maximum(2 - 2 * (first @ second.T), 0)))
+    """(n1, n2): Euclidean distances of unit rows; read only, as the next one who asks gets the same array."""
+    found = first @ second.T
+    found *= -2
+    found += 2
+    np.sqrt(np.maximum(found, 0, out=found), out=found)
+    found.flags.writeable = False
+    return found

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features import rootsift
-from features.agreement import FIRST, nearest_both_ways, seeds, vouched
+from features.agreement import seeds, vouched
 from features.images import Image, from_array
 from features.keypoints import Keypoints, detect, sift_points, strongest
 
@@ -79,7 +79,7 @@ def agreeing(left: Keypoints, right: Keypoints, diagonal: float) -> int:
     if left.looks is None or right.looks is None or min(len(left), len(right)) < 2:
         return 0
     looks = rootsift.distances(left.looks, right.looks)
-    found = seeds(left, right, looks, nearest_both_ways(looks, FIRST), DIFFERENCE / 2, SLACK * diagonal)
+    found = seeds(left, right, looks, DIFFERENCE / 2, SLACK * diagonal)
     return vouched(left.xy, right.xy, found, SLACK * diagonal)
 
 

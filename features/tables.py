@@ -8,7 +8,8 @@ import base64
 import csv
 import html
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,9 @@ TEX = {letter: f"\\{letter}" for letter in "&%$#_{}"}
 TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
 TEX |= {"ρ": r"$\rho$", "β": r"$\beta$", "σ": r"$\sigma$", "°": r"$^\circ$", "–": "--", "×": r"$\times$"}
 
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+BEGIN, SIGNS = r"((?:^|[;\t\r\n])[\s\"]*)", "('*[=+\\-@＝＋－＠])"  # the wide ones count in some languages
+FORMULA, GUARDED = re.compile(BEGIN + SIGNS), re.compile(f"{BEGIN}'{SIGNS}")
 
 # Of a page that is a file of its own.
 STYLE = """
@@ -111,9 +115,29 @@ def tex(text: str) -> str:
 
 def csv_text(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
     """Every number in full, a line per record; the columns are those of the record with the most, if none are given."""
+    names = max((list(record) for record in records), key=len, default=[]) if columns is None else list(columns)
+    for record in records:
+        if unknown := record.keys() - set(names):
+            raise ValueError(f"A record has values that no column is for: {', '.join(sorted(unknown))}.")
+    return csv_lines([names, *([record.get(name, "") for name in names] for record in records)])
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
+    """The one way to CSV: no text in it becomes a formula where a spreadsheet opens it."""
     out = io.StringIO()
-    names = max((list(record) for record in records), key=len, default=[]) if columns is None else columns
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
+    safe = ([guarded(value) if isinstance(value, str) else value for value in row] for row in rows)
+    csv.writer(out, lineterminator="\n").writerows(safe)
     return out.getvalue()
+
+
+def guarded(text: str) -> str:
+    """Text that no spreadsheet computes: an apostrophe before what would begin a formula, as people type it there.
+
+    A cell begins anew after a tab, a line break or a semicolon where those part columns. Numbers stay as they are.
+    """
+    return text if NUMBER.fullmatch(text) else FORMULA.sub(r"\1'\2", text)
+
+
+def unguarded(text: str) -> str:
+    """What `guarded` was given."""
+    return GUARDED.sub(r"\1\2", text)

@@ -2,12 +2,14 @@
 
 Homography, affine map and fundamental matrix are estimated by OpenCV's USAC with MAGSAC++ (Baráth et al. 2020), which
 always draws the same random samples. Torr's geometric robust information criterion (1998) chooses among maps that say
-where a point goes; a fundamental matrix, which only gives a line and so fits more by chance, must explain far more.
+where a point goes: a plane. What is not on the plane may be at another depth: then it moves along the lines of a
+fundamental matrix, far more often than chance points anywhere.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import cv2
 import numpy as np
@@ -20,12 +22,17 @@ from features.pairs import Pair, mapped
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Kind = Literal["homography", "affine", "fundamental"]
+Explained = Literal["plane", "depth", "neither"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 THRESHOLD = 3.0  # pixels
 SAMPLES, CONFIDENCE = 10_000, 0.999
 FEWEST, SHARE = 6, 150  # two photographs show the same thing if 6 matches agree, and one more for every 150 points
-LINES = 2.0  # a fundamental matrix must explain so many times the matches of a map, and of the fewest that will do
+LINES = 2.0  # a fundamental matrix that explains so many times the matches of a plane, and of the fewest, stands alone
+SURE = 8.0  # standard deviations above chance that matches off the plane move along the lines
+# Sampson's distance of a match beside the distance of two places that a threshold is for: half of its square is in
+# either image, and it has one dimension, so that its 95 % bound is that of χ² with one degree of freedom, not with two.
+LINE = math.sqrt(3.84 / 5.99 / 2)
 
 
 def _homography(left: Floats, right: Floats, threshold: float) -> Any:
@@ -79,18 +86,31 @@ class Map:
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """What came of checking a matching: the map if there is one, which matches obey it, and which others it finds."""
+    """What came of checking a matching: the map if there is one, which matches obey it, and which others it finds.
+
+    Of a scene with depth `map` may be that of a plane in it, and `depth` the fundamental matrix that the rest obeys.
+    """
 
     pairs: NDArray[np.int64]  # (k, 2) the matches that were checked
     map: Map | None
     added: NDArray[np.int64]  # (m, 2) matches that the map finds beside them
     same: bool  # whether the two images seem to show the same thing
     verdict: str
+    depth: Map | None = None
+
+    @property
+    def explained(self) -> list[Explained]:
+        """What each match obeys: the plane, depth alone, or neither."""
+        found = np.full(len(self.pairs), "neither", object)
+        for one in (self.depth, self.map):
+            if one is not None:
+                found[one.inliers] = "depth" if one.kind == "fundamental" else "plane"
+        return cast(list[Explained], found.tolist())
 
     @property
     def verified(self) -> Mask:
-        """Which of the matches obey the map."""
-        return np.zeros(len(self.pairs), bool) if self.map is None else self.map.inliers
+        """Which of the matches obey one of the maps."""
+        return np.array([each != "neither" for each in self.explained], bool)
 
     @property
     def matches(self) -> NDArray[np.int64]:
@@ -99,14 +119,14 @@ class Verification:
 
 
 def errors(kind: Kind, matrix: Floats, left: Floats, right: Floats) -> Floats:
-    """Pixels between the right points and where the map puts the left ones: a place, or a line for a fundamental."""
+    """Pixels between the right points and where the map puts the left ones; of a fundamental matrix, Sampson's."""
     if kind != "fundamental":
         gaps = mapped(matrix, left) - right
         return np.nan_to_num(np.hypot(gaps[:, 0], gaps[:, 1]), nan=np.inf)
     first, second = (np.column_stack([xy, np.ones(len(xy))]) for xy in (left, right))
     lines, back = first @ matrix.T, second @ matrix
     steep = (lines[:, :2] ** 2).sum(axis=1) + (back[:, :2] ** 2).sum(axis=1)
-    return np.asarray(np.abs((second * lines).sum(axis=1)) / np.sqrt(np.maximum(steep, 1e-300)))  # Sampson's distance
+    return np.asarray(np.abs((second * lines).sum(axis=1)) / np.sqrt(np.maximum(steep, 1e-300)))
 
 
 def gric(kind: Kind, error: Floats, threshold: float) -> float:
@@ -129,8 +149,8 @@ def fit(kind: Kind, left: ArrayLike, right: ArrayLike, threshold: float = THRESH
         return None
     if matrix is None or mask is None or np.shape(matrix) != (3, 3) or not np.isfinite(matrix).all():
         return None
-    inliers = np.ravel(mask) > 0
     error = errors(kind, matrix, first, second)
+    inliers = np.ravel(mask) > 0 if kind != "fundamental" else error <= LINE * threshold
     if not inliers.any():
         return None
     rms = float(np.sqrt(np.mean(error[inliers] ** 2)))
@@ -145,9 +165,10 @@ def verify(
     threshold: float = THRESHOLD,
     complete: bool = True,
 ) -> Verification:
-    """Check matches (k, 2) by the map of one of these kinds that explains them best.
+    """Check matches (k, 2) by the map of one of these kinds that explains them best, and by depth beside a plane.
 
-    A match obeys the map if it lies within `threshold` pixels of it. With `complete`, a homography or an affine map
+    A match obeys a plane's map if it lies within `threshold` pixels of its place, and a fundamental matrix if it is as
+    close to its line (see `LINE`). With `complete`, a homography or an affine map
     also finds the matches that are missing: points that nobody matched, within the threshold of where the map puts
     them, and that look more alike than nine of ten pairs do.
     """
@@ -157,15 +178,18 @@ def verify(
     found = np.asarray(pairs, np.int64).reshape(-1, 2)
     left, right = pair.left.points.xy[found[:, 0]], pair.right.points.xy[found[:, 1]]
     needed = FEWEST + min(pair.shape) // SHARE
-    best = best_map({kind: fit(kind, left, right, threshold) for kind in kinds}, needed)
+    fits = {kind: fit(kind, left, right, threshold) for kind in kinds}
+    best = best_map(fits, needed)
     nobody = np.empty((0, 2), np.int64)
     if best is None:
         many = len(found) >= 3 * needed
-        return Verification(found, None, nobody, many, _verdict(len(found), None, many))
+        return Verification(found, None, nobody, many, _verdict(found, None, None, many))
+    lines = fits.get("fundamental") if best.kind != "fundamental" else None
+    depth = lines if lines is not None and along(best, lines, left, right, threshold) >= needed else None
     added = nobody
-    if complete and best.kind != "fundamental":
+    if complete and best.kind != "fundamental" and depth is None:  # what is at another depth has no known place
         added = missing(pair, found[best.inliers], best.matrix, threshold)
-    return Verification(found, best, added, True, _verdict(len(found), best, True))
+    return Verification(found, best, added, True, _verdict(found, best, depth, True), depth)
 
 
 def best_map(found: Mapping[Kind, Map | None], needed: int) -> Map | None:
@@ -177,10 +201,27 @@ def best_map(found: Mapping[Kind, Map | None], needed: int) -> Map | None:
     return lines if lines is not None and lines.inliers.sum() >= bar else places
 
 
-def _verdict(count: int, found: Map | None, same: bool) -> str:
+def along(plane: Map, lines: Map, left: Floats, right: Floats, threshold: float) -> float:
+    """How many more matches off the plane move along the lines than chance explains; 0 if chance may explain them.
+
+    A match that misses its place on the plane by e pixels in any direction comes within t of a line through that place
+    with probability 2/π arcsin(t / e), whatever e is: so the near misses on a plane tell no depth.
+    """
+    off = ~plane.inliers
+    gap, band = errors(plane.kind, plane.matrix, left[off], right[off]), threshold / 2
+    chance = 2 / np.pi * np.arcsin(np.minimum(1.0, band / np.maximum(gap, 1e-9)))
+    close = math.sqrt(2) * errors(lines.kind, lines.matrix, left[off], right[off]) < band
+    more = float(close.sum() - chance.sum())
+    return more if more > SURE * math.sqrt(float((chance * (1 - chance)).sum())) else 0.0
+
+
+def _verdict(pairs: NDArray[np.int64], found: Map | None, depth: Map | None, same: bool) -> str:
+    count = len(pairs)
     if found is not None:
         label, inliers = FAMILIES[found.kind].label, int(found.inliers.sum())
-        return f"{inliers} of {count} matches obey {label}, within {found.error:.1f} px on average."
+        more = 0 if depth is None else int((depth.inliers & ~found.inliers).sum())
+        other = f", and {more} more {FAMILIES['fundamental'].label}: the scene has depth" if more else ""
+        return f"{inliers} of {count} matches obey {label}, within {found.error:.1f} px on average{other}."
     if same:
         return f"{count} matches agree with their neighbours, but no single map explains them: things moved or bent."
     if count == 0:

@@ -38,7 +38,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Kernels are compiled once, before every worker, and every server that it starts, would do it for itself."""
     options = session.config.option
     if getattr(options, "numprocesses", None) and not hasattr(session.config, "workerinput"):
-        subprocess.run([sys.executable, "-m", "adgm.warmup"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([sys.executable, "-m", "adgm.precompile"], check=True, stdout=subprocess.DEVNULL)
 
 
 def pytest_xdist_auto_num_workers() -> int:

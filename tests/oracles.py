@@ -132,3 +132,52 @@ def project_lines(points: np.ndarray, constraint: str, axis: int) -> np.ndarray:
             clipped = np.maximum(v - excess[np.flatnonzero(u > excess)[-1]], 0)
         result[r] = clipped
     return result
+
+
+def tabu_search(problem: Problem, on: np.ndarray, tenure: list[int], tolerance: float) -> tuple[np.ndarray, float]:
+    """Every step the best of all changes, of equals the first, unless it is tabu and no better than anything before.
+
+    A change at a pair of nodes: it leaves, if both may stay alone; or it joins, those who hold its nodes leave, and
+    what these leave behind stays alone or pairs up.
+    """
+    exists = np.ones(problem.shape, bool) if problem.candidates is None else problem.candidates
+    loose_row, loose_col = problem.rows != EXACTLY_ONE, problem.cols != EXACTLY_ONE
+    now = {(int(i), int(j)) for i, j in np.argwhere(problem.matrix(on) > 0)}
+
+    def cost(pairs: set[tuple[int, int]]) -> float:
+        x = np.zeros(problem.shape)
+        for pair in pairs:
+            x[pair] = 1
+        return problem.energy(x)
+
+    before, best = cost(now), set(now)
+    lowest, until = before, np.zeros(problem.shape, int)
+    for step, length in enumerate(tenure):
+        found = []
+        for i, j in np.argwhere(exists).tolist():
+            if (i, j) in now:
+                if loose_row and loose_col:
+                    found.append((now - {(i, j)}, until[i, j] <= step))
+                continue
+            gone = {pair for pair in now if pair[0] == i or pair[1] == j}
+            left_row = next((a for a, b in gone if a != i), None)
+            left_col = next((b for a, b in gone if b != j), None)
+            joined = (now - gone) | {(i, j)}
+            if (left_row is None or loose_row) and (left_col is None or loose_col):
+                found.append((joined, until[i, j] <= step))
+            if left_row is not None and left_col is not None and exists[left_row, left_col]:
+                free = until[i, j] <= step or until[left_row, left_col] <= step
+                found.append((joined | {(left_row, left_col)}, free))
+        allowed = [(cost(after), after) for after, free in found if free or cost(after) < lowest - tolerance]
+        if not allowed:
+            continue
+        energy, after = min(allowed, key=lambda one: one[0])
+        for pair in now - after:
+            until[pair] = step + 1 + length
+        now = after
+        if energy < lowest - tolerance:
+            lowest, best = energy, set(now)
+    x = np.zeros(problem.shape, bool)
+    for pair in best:
+        x[pair] = True
+    return problem.vector(x) > 0, lowest - before

@@ -3,6 +3,7 @@
 import gc
 import weakref
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy.sparse import issparse
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, Sparse, solve
 from adgm import _kernels as kernels
-from adgm.affinity import _KNOWN, Computed, affinity
+from adgm.affinity import _KNOWN, Computed, _ceiling, affinity
 from adgm.baselines import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
 from adgm.baselines.fixed_point import balanced, gradient, smaller_side
 from tests import oracles_baselines as slow
@@ -75,6 +76,9 @@ def test_pairwise_affinities_are_the_largest_cost_minus_the_cost(shape, masked):
     expected = slow.affinity_matrix(problem)
     np.testing.assert_allclose(s.pairs + np.diag(s.unary), expected, atol=1e-9)
     assert s.pairs.min() >= 0.0
+    single = [problem.energy(x) for x in np.eye(problem.n)]
+    np.testing.assert_allclose(s.ceilings[1] - s.unary, single, atol=1e-9)
+    assert s.ceilings[1] == pytest.approx(max(0.0, *single))
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
@@ -365,3 +369,20 @@ def test_linear_assignment_is_exact_on_unary_costs(seed, shape, masked, kind):
     sides = {"free": (AT_MOST_ONE, AT_MOST_ONE), "rows": (EXACTLY_ONE, AT_MOST_ONE), "any": ("any", AT_MOST_ONE)}[kind]
     problem = Problem(shape, [Dense(rng.normal(size=shape))], *sides, candidates=mask)
     assert solve(problem, LAP()).energy == pytest.approx(brute_force(problem)[0])
+
+
+@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_ceiling_is_at_least_the_largest_entry_of_the_symmetric_tensor(order, repeated):
+    """Rows that name a variable twice meet the same entry in several orderings."""
+    for seed in range(20):
+        rng = np.random.default_rng([seed, order])
+        rows = rng.integers(4 if repeated else 9, size=(6, order))
+        costs = rng.normal(size=6)
+        full = np.zeros((9,) * order)
+        for row, cost in zip(rows, costs, strict=True):
+            for ordering in permutations(row.tolist()):
+                full[ordering] += cost
+        top = _ceiling(rows, costs)
+        assert top >= full.max() - 1e-12
+        assert top == 0.0 if costs.max() <= 0 else top <= 24 * np.abs(costs).sum()

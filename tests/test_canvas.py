@@ -121,46 +121,6 @@ def test_an_update_is_small_and_holds_no_script():
     assert "Board" not in script.proto.js_content and not script.proto.css_content
 
 
-def test_an_edit_is_kept_clipped_and_sent_back_under_its_number():
-    script = Script("edit")
-    script.edit([[10, 20], [9e9, -5]], [], revision=7)
-    assert script.data["sides"][0]["points"] == [[10, 20], [400, 0]]
-    assert script.data["sides"][1]["points"] == []
-    assert script.data["revision"] == 7
-    assert "left [[10, 20], [400, 0]]" in script.texts
-
-
-@pytest.mark.parametrize(
-    "left",
-    ["no list", [[1]], [["a", "b"]], [[1, float("nan")]], [[1, 2, 3]], [[1, 10**400]], [[0, 0]] * TOO_MANY],
-    ids=["text", "one number", "words", "nan", "three numbers", "400 digits", "too many"],
-)
-def test_a_refused_edit_brings_the_kept_points_back(left):
-    script = Script("edit")
-    before = script.data["sides"]
-    script.edit(left, [], revision=3)
-    assert script.data["sides"] == before
-    assert script.data["revision"] == 3
-
-
-@pytest.mark.parametrize("partners", ["01", [[0]], [[0, 9]], [[-1, 0]], [[0, 0], [0, 1]], [[0, True]], 7])
-def test_partners_that_cannot_be_are_refused(partners):
-    script = Script("edit")
-    before = script.data["partners"]
-    script.edit([[1, 1], [2, 2]], [[3, 3], [4, 4]], partners=partners)
-    assert script.data["partners"] == before == [[0, 2], [2, 0]]
-    assert len(script.data["sides"][0]["points"]) == 3
-    script.edit([[1, 1], [2, 2]], [[3, 3]], partners=[[1, 0]], revision=2)
-    assert script.data["partners"] == [[1, 0]] and "truth [-1, 0]" in script.texts
-
-
-def test_an_edit_of_replaced_points_is_ignored():
-    script = Script("edit")
-    before = script.data
-    script.edit([], [], revision=3, start="another start")
-    assert script.data == before
-
-
 def test_a_pick_isolates_its_line_until_it_is_let_go():
     script = Script()
     script.pick({"pair": [1, 2], "index": 1, "serial": 4})

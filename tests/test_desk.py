@@ -1,53 +1,128 @@
 """A reload brings the run back: by a token, for a while, within a number of bytes, and never another's live run."""
 
+import json
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 import ui.desk
+from features.recipe import Recipe
 from test_job import counters_round_to_their_count, eventually, run  # noqa: F401
-from test_match_page import SMALL, Page
+from test_match_page import PAGE, SMALL, Page
 from test_pool import EASY
 from ui.desk import Desk, Desks, take_over
 from ui.jobs.pool import JobPool, Visitor
 from ui.jobs.shelf import held
-from ui.state import CANVAS, RUN
+from ui.state import CANVAS, RUN, SHARED, WHOLE
+
+# What a tab's component would have told stands in another place: no script may write a component's own state.
+SCRIPT = (
+    """
+from unittest.mock import patch
+import streamlit as st
+from ui import desk
+with patch.object(desk, "TAB", "the browser says"):
+    desk.recall()
+desk.begin()
+"""
+    + PAGE
+)
 
 
-def words(page: Page) -> dict[str, str]:
-    found = page.test.query_params.items()
-    return {name: text if isinstance(text, str) else text[0] for name, text in found}
+class Tab(Page):
+    """The page in a tab that may remember an earlier visit."""
+
+    script = SCRIPT
+
+    def __init__(self, words: dict[str, str], earlier: str = "") -> None:
+        self.earlier = earlier
+        super().__init__(words)
+
+    def run(self) -> "Tab":
+        if self.earlier:
+            self.test.session_state["the browser says"] = {"earlier": self.earlier}
+        super().run()
+        return self
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the tab is told with every drawing."""
+        return dict(json.loads(self.test.get("bidi_component")[0].proto.json))
+
+    @property
+    def token(self) -> str:
+        return str(self.told["token"])
 
 
 def test_a_reload_shows_the_run_that_was_there_under_a_token_of_its_own():
-    page = Page(SMALL).start()
-    token = words(page)[ui.desk.WORD]
-    again = Page(words(page))
+    page = Tab(SMALL)
+    assert not page.told["keeps"]  # the tab goes on remembering the visit before
+    page.start()
+    assert page.told["keeps"]
+    again = Tab(page.address, page.token)
     assert again.test.session_state[RUN.name] is page.test.session_state[RUN.name]
     assert again.says("· run 1") and again.result.pairs.tolist() == page.result.pairs.tolist()
-    assert words(again)[ui.desk.WORD] != token
+    assert again.token != page.token
     assert again.start().says("· run 2")
     assert page.run().says("· run 1")  # a page that was open goes on as it was
 
 
+def test_a_run_that_was_started_is_not_replaced_by_that_of_an_earlier_visit():
+    earlier, page = Tab(SMALL).start(), Tab(SMALL).start()
+    page.earlier = earlier.token
+    assert page.run().test.session_state[RUN.name] is not earlier.test.session_state[RUN.name]
+
+
+def test_no_address_opens_a_run():
+    page = Tab(SMALL).start()
+    assert page.token not in str(page.address) and page.address == Recipe.from_query(SMALL).to_query()
+    copied = Tab(page.address)
+    assert RUN.name not in copied.test.session_state
+
+
+def test_a_run_is_shared_by_a_link_of_its_own_when_that_is_asked_for():
+    page = Tab(SMALL).start()
+    link = next(code.value for code in page.test.get("code") if "run=1" in code.value)
+    assert ui.desk.WORD not in link and SHARED.name not in page.test.session_state
+    page.set(WHOLE, True)
+    (link,) = (code.value for code in page.test.get("code") if f"{ui.desk.WORD}=" in code.value)
+    words = dict(parse_qsl(urlsplit(link).query))
+    assert words[ui.desk.WORD] != page.token and "run" not in words
+    other = Tab(words)
+    assert other.test.session_state[RUN.name] is page.test.session_state[RUN.name]
+    assert ui.desk.WORD not in other.address and other.says("· run 1")
+    page.run()
+    assert page.test.session_state[SHARED.name][1] == words[ui.desk.WORD]  # the same link again
+
+
 def test_points_edited_by_hand_come_back_with_their_run():
-    page = Page(SMALL)
+    page = Tab(SMALL)
     slot = f"canvas edits {CANVAS}"
     kept = page.test.session_state[slot]
     moved = replace(kept, left=kept.left + 1.0, revision=1)
     page.test.session_state[slot] = moved
     page.run().start()
-    again = Page(words(page))
+    again = Tab(page.address, page.token)
     assert again.chosen.edited and (again.chosen.pair.left.points.xy == moved.left).all()
     assert again.says("· run 1")
 
 
-@pytest.mark.parametrize("token", ["", "made up"])
+@pytest.mark.parametrize("token", ["made up", "x" * 10_000])
 def test_a_token_that_nobody_was_given_is_not_taken(token):
-    page = Page(SMALL | {ui.desk.WORD: token})
-    assert words(page)[ui.desk.WORD] != token
+    for page in (Tab(SMALL, token), Tab(SMALL | {ui.desk.WORD: token})):
+        assert page.token != token and ui.desk.WORD not in page.address
+        assert RUN.name not in page.test.session_state
+
+
+def test_a_tab_may_say_anything():
+    page = Tab(SMALL)
+    for said in (7, None, ["x"], {"earlier": "x"}):
+        page.test.session_state["the browser says"] = {"earlier": said}
+        page.run()
     assert RUN.name not in page.test.session_state
 
 

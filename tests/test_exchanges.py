@@ -108,3 +108,12 @@ def test_an_unknown_way_is_refused():
     problem = mixed((2, 2), 1)
     with pytest.raises(ValueError, match="cheapest first"):
         path(problem, np.eye(2), np.eye(2), "quickest")
+
+
+def test_too_many_exchanges_are_refused_where_all_orders_would_be_tried():
+    nodes = np.arange(26)
+    problem = Problem((26, 26), [Dense(np.zeros((26, 26)))])
+    straight, swapped = np.eye(26, dtype=bool), np.eye(26, dtype=bool)[nodes ^ 1]
+    assert len(exchanges(problem, straight, swapped)) == 13
+    with pytest.raises(ValueError, match="differ by 13 exchanges"):
+        path(problem, straight, swapped, "lowest barrier")

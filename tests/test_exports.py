@@ -82,6 +82,14 @@ def parts(solved):
     return problem, result.assignment
 
 
+def test_labels_that_look_like_formulas_are_text_in_the_matches(pair, matches):
+    labels = tuple(f"=HYPERLINK({i})" for i in range(len(pair.left.points)))
+    named = replace(pair, left=View(pair.left.image, replace(pair.left.points, labels=labels)))
+    for row in csv.DictReader(io.StringIO(exports.matches_csv(replace(matches, pair=named)).decode())):
+        assert row["left_label"] == f"'{labels[int(row['left'])]}"
+    assert open_pair(save_pair(named)).pair.left.points.labels == labels
+
+
 def test_json_says_the_same_as_csv_and_knows_the_settings(pair, solved, matches, setup):
     metrics = measure(pair, *parts(solved), "similarity")
     content = json.loads(exports.matches_json(matches))

@@ -2,6 +2,7 @@
 
 import io
 import lzma
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,27 @@ def test_hostile_files_are_refused(what):
     with pytest.raises(ProblemFileError, match=said) as caught:
         read_problem(make(), "x" * 1000)
     assert len(str(caught.value)) <= 500
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"c\n", "lines are empty or comments up to line .*; at most 100000 are accepted"),
+        (b"\n", "lines are empty or comments"),
+        (b"i0 0 1 1\n", "more than 100000 lines “i0 i x y”"),
+        (b"c" * 10_001 + b"\n", "line 3 has more than 10000 letters"),
+        (b"c " * 3_000_000, "line 3 has more than 10000 letters"),
+    ],
+)
+def test_many_lines_that_say_nothing_take_no_memory(line, said):
+    data = b"p 1 1 1 0\na 0 0 0 1\n" + line * (9_000_000 // len(line))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProblemFileError, match=said):
+            read_problem(lzma.compress(data, preset=0))
+        assert tracemalloc.get_traced_memory()[1] < 120_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_large_file_is_refused_before_it_is_read(tmp_path, monkeypatch):

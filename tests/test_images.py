@@ -6,6 +6,8 @@ import struct
 import subprocess
 import sys
 import zlib
+from dataclasses import replace
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -14,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image as Pillow
+from PIL import PngImagePlugin
 
+from features import images
 from features.images import Image, ImageError, decode, from_array
 from features.limits import LIMITS
 
@@ -300,6 +304,67 @@ print(peak() - before)
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(ran.stdout) < 50_000  # kilobytes
+
+
+def test_what_is_kept_of_a_large_picture_is_its_memory():
+    """In a process of its own: a JPEG is decoded small, others are held once by the decoder and once by us."""
+    script = """
+import io
+from pathlib import Path
+from PIL import Image
+from features.images import decode
+peak = lambda: int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) * 1024
+for kind in ("JPEG", "PNG"):
+    out = io.BytesIO()
+    Image.new("RGB", (4000, 20)).save(out, kind)
+    decode(out.getvalue())
+    out = io.BytesIO()
+    Image.new("1", (4000, 3000)).convert("RGB" if kind == "JPEG" else "P").save(out, kind)
+    before = peak()
+    decode(out.getvalue())
+    print(peak() - before)
+"""
+    if not Path("/proc/self/status").is_file():
+        pytest.skip("this system does not tell")
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    jpeg, palette = map(int, ran.stdout.split())
+    assert jpeg < 12e6 * 2 and palette < 12e6 * 5
+
+
+def test_a_picture_that_takes_much_memory_is_refused_before_it_is_decoded(monkeypatch):
+    monkeypatch.setattr(images, "LIMITS", replace(LIMITS, image_memory=2_000_000))
+    data = {kind: encoded(Pillow.new("RGB", (450, 450)), kind) for kind in ("WEBP", "PNG")}
+    monkeypatch.setattr(PngImagePlugin.PngImageFile, "load", lambda self: pytest.fail("it was decoded"))
+    with pytest.raises(ImageError, match=r"WEBP image of 0.2025 megapixels; at most 0.1176 megapixels are accepted"):
+        decode(data["WEBP"])
+    with pytest.raises(pytest.fail.Exception):
+        decode(data["PNG"])
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize(("width", "height"), [(643, 402), (648, 400), (1601, 37)])
+def test_a_jpeg_that_is_decoded_small_is_the_same_picture_at_the_same_scale(orientation, width, height):
+    x, y = np.meshgrid(np.linspace(0, 250, width), np.linspace(0, 250, height))
+    smooth = np.stack([x, y, (x + y) / 2], 2).astype(np.uint8)
+    exif = Pillow.Exif()
+    exif[0x0112] = orientation
+    small = decode(encoded(smooth, "JPEG", quality=98, exif=exif), max_side=100)
+    exact = decode(encoded(smooth, "PNG", exif=exif), max_side=100)
+    assert small.rgb.shape == exact.rgb.shape and max(small.size) == 100
+    assert (small.scale, small.original_size) == (exact.scale, exact.original_size)
+    assert small.original_size == ((width, height) if orientation < 5 else (height, width))
+    assert np.abs(small.rgb.astype(int) - exact.rgb).mean() < 2
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "RGB", "I;16"])
+def test_strips_of_a_picture_are_the_picture(mode, monkeypatch):
+    grey = Pillow.fromarray(PICTURE).convert("RGB" if mode == "I;16" else mode)
+    picture = Pillow.fromarray(PICTURE[..., 0].astype(np.uint16) * 200) if mode == "I;16" else grey
+    data = encoded(picture)
+    whole = decode(data).rgb
+    for strip in (1, 7, 40):
+        monkeypatch.setattr(images, "STRIP", strip)
+        assert_array_equal(decode(data).rgb, whole)
 
 
 def test_a_hair_thin_giant_is_refused_from_its_header_alone():

@@ -16,7 +16,7 @@ from adgm import ADGM, State, solve
 from problems import mixed, planted
 from ui.charts.run import lanes_chart
 from ui.jobs.history import LEVELS, LaneCurve, Lanes, Thinned, frame_of
-from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool
+from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool, _with_rho
 
 NO_PROBLEM = None
 
@@ -162,6 +162,7 @@ def test_snapshots_come_ten_times_a_second_or_after_every_iteration(monkeypatch,
 
     monkeypatch.setattr(adgm.run, "best_rounding", published)
     monkeypatch.setattr("ui.jobs.job.monotonic", lambda: clock[0])
+    monkeypatch.setattr("ui.jobs.job.ProcessorTime", lambda: lambda: clock[0])
     method = Simulated(pause=0.0, max_iter=round(30 / each))
     Job(method, NO_PROBLEM, pool=JobPool(1)).start().wait(10)  # type: ignore[arg-type]
     gaps = np.diff([moment for moment in moments if moment > 5])
@@ -177,7 +178,8 @@ def test_a_pace_slows_the_run_but_neither_the_clock_nor_the_answers(run):
     assert job.wait(60).status == "stopped"
 
 
-def test_elapsed_counts_computing_only_and_the_time_limit_ends_it(run):
+def test_elapsed_counts_computing_only_and_the_time_limit_ends_it(run, monkeypatch):
+    monkeypatch.setattr("ui.jobs.job.ProcessorTime", lambda: time.monotonic)  # the counter sleeps instead of computing
     job = run(time_limit=0.3)
     eventually(lambda: job.snapshot().elapsed > 0.1)
     job.pause()
@@ -365,3 +367,14 @@ def test_a_careful_run_is_drawn_before_its_first_iteration():
     lane = LaneCurve("ρ₀ = 1", "", np.zeros(0), np.zeros(0), np.inf)
     spec = lanes_chart(Lanes((lane, lane), 0, 1))
     assert [series["data"] for series in spec["series"]] == [[], []]
+
+
+def test_a_penalty_set_by_hand_begins_its_schedule_anew():
+    method, problem = ADGM(rho0=1e-3, warmup=40, patience=5, max_iter=400), mixed((4, 5), 2)
+    state = method.step(problem, method.init(problem), 120)
+    assert state.at_rho > 0 or state.stalled > 0
+    changed = _with_rho(replace(state, at_rho=39, stalled=4), 7.0)
+    assert (changed.rho, changed.at_rho, changed.stalled, changed.iteration) == (7.0, 0, 0, 120)
+    after = method.step(problem, changed, 60).trace["rho"]
+    assert set(after[:40]) == {7.0}  # warmed up again
+    assert _with_rho(CounterState(iteration=3, x=np.zeros(3)), 2.0).rho == 2.0  # which has no schedule

@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 from streamlit.testing.v1 import AppTest
 
-from adgm import ADGM, EXACTLY_ONE, reference
+from adgm import ADGM, EXACTLY_ONE, prices, reference
 from adgm.reference import Iterate
 from features import lessons
 from features.recipe import OWN, Recipe
@@ -112,6 +112,13 @@ def test_a_fair_price_keeps_outliers_out_and_a_high_one_costs_right_matches():
     assert high.right < fair.right and lessons.strays(high) > 10
     assert low.right < fair.right
     assert sum(len(side) for side in fair.pair.outliers()) == 20
+
+
+def test_a_price_on_every_match_leaves_the_published_algorithm_with_nothing():
+    published, default = lessons.trapped("adgm1"), lessons.trapped("adgm")
+    assert all((p.costs >= 0).all() for p in published.problem.potentials if p.order(published.problem.shape) == 1)
+    assert published.metrics.matched == 0 and published.result.status == "converged" and published.result.note
+    assert default.result.energy < published.result.energy == 0 and default.result.state.stage == prices.AGAIN
 
 
 def test_about_a_third_of_the_starts_is_lucky_and_a_few_runs_suffice():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
+from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse, tabu
 from adgm.local_search import Surroundings, apart, improve, iterated_local_search, polish, random_restart
 from adgm.rounding import hungarian
 from tests import oracles
@@ -38,9 +38,9 @@ def a_matching(problem: Problem, seed: int) -> np.ndarray:
     return hungarian(problem, rng.random(problem.n), 0.3)
 
 
-def a_mask(seed: int) -> np.ndarray:
-    mask = np.random.default_rng(seed).random((3, 4)) < 0.6
-    mask[np.arange(3), np.arange(3)] = True
+def a_mask(seed: int, shape: tuple[int, int] = (3, 4)) -> np.ndarray:
+    mask = np.random.default_rng(seed).random(shape) < 0.6
+    mask[np.arange(shape[0]), np.arange(shape[0])] = True
     mask[0, 3] = True
     return mask
 
@@ -210,6 +210,34 @@ def test_a_pairwise_tabu_search_finds_the_optimum_of_a_small_problem(sides, seed
     assert problem.energy(found) == pytest.approx(oracles.brute_force(problem)[0])
 
 
+@pytest.mark.parametrize("few_links", [1.0, -1.0], ids=["linked", "columns"])
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(sides=st.sampled_from([s for s in FEASIBLE if ANY not in s]), seed=st.integers(0, 10**6), masked=st.booleans())
+def test_a_tabu_search_takes_the_steps_that_the_slow_rule_takes(few_links, sides, seed, masked):
+    rng = np.random.default_rng(seed)
+    mask = a_mask(seed, (4, 5)) if masked else np.ones((4, 5), bool)
+    nodes = np.argwhere(mask)
+    a, b = nodes[rng.integers(len(nodes), size=(2, 12))]
+    apart = (a != b).all(axis=1)
+    pairs = np.stack([a[apart] @ [5, 1], b[apart] @ [5, 1]], axis=1)
+    costs = rng.integers(-8, 9, len(pairs) + 20) / 4  # sums are exact: what is equal stays equal
+    problem = Problem(
+        (4, 5), [Dense(costs[:20].reshape(4, 5)), Sparse(pairs, costs[20:], symmetric=True)], *sides, candidates=mask
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tabu, "FEW_LINKS", few_links)
+        patch.setattr(tabu, "PATIENCE", 100)
+        patch.setattr(tabu, "STEPS_AT_ONCE", 60)  # so that it is interrupted and goes on
+        surroundings = Surroundings(problem)
+        on = a_matching(problem, seed)
+        tenure = tabu.tenure(4, 5)
+        slow = oracles.tabu_search(problem, on, tenure.tolist(), surroundings.tolerance)
+        gained = surroundings.tabu_search(on, surroundings.pairs(on), 5)
+    assert bool(len(surroundings.links.start)) == (few_links > 0)
+    np.testing.assert_array_equal(on, slow[0])
+    assert gained == slow[1]
+
+
 def test_restarts_bring_the_best_of_more_starts_and_the_same_ones_with_the_same_seed():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(12, 12, 1)), rng.normal(size=(14, 14, 1))
@@ -231,6 +259,34 @@ def test_polishing_the_same_matching_again_gives_the_same_answer():
     assert np.array_equal(again, kept) and same == gained
     polish(problem, a_matching(problem, 2))
     assert np.array_equal(polish(problem, a_matching(problem, 1))[0], kept)
+
+
+def test_matchings_that_settle_at_the_same_one_are_searched_once(monkeypatch):
+    problem, _ = planted(order=2, rows=EXACTLY_ONE)
+    surroundings, searched = Surroundings(problem), []
+    search = surroundings.tabu_search
+    monkeypatch.setattr(
+        surroundings, "tabu_search", lambda on, *rest: (searched.append(on.tobytes()), search(on, *rest))[1]
+    )
+    ends = [(surroundings.polish(start), start) for start in (a_matching(problem, seed) for seed in range(20))]
+    assert len(set(searched)) == len(searched) < 20
+    for (end, gained), start in ends:
+        assert problem.energy(start) + gained == pytest.approx(problem.energy(end), abs=1e-9)
+
+
+def test_a_search_of_linked_pairs_ends_where_it_finds_nothing_any_more(monkeypatch):
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 900, (2, 200))
+    keep = (a // 30 != b // 30) & (a % 30 != b % 30)
+    pairs = Sparse(np.stack([a, b], 1)[keep], -rng.random(keep.sum()), symmetric=True)
+    surroundings = Surroundings(Problem((30, 30), [Dense(rng.random((30, 30))), pairs]))
+    steps, kernel = [], tabu.tabu_search
+    monkeypatch.setattr(tabu, "STEPS_AT_ONCE", 900)
+    monkeypatch.setattr(tabu, "tabu_search", lambda *args: (found := kernel(*args), steps.append(found))[0])
+    on, _ = surroundings.improve(np.zeros(900, bool), 1000)
+    surroundings.tabu_search(on, surroundings.pairs(on), 10)
+    assert len(surroundings.links.start) and len(steps) < 300
+    assert steps[-1].step - steps[-1].last == 30 * tabu.PATIENCE
 
 
 def check_perturbations(problem: Problem, start: np.ndarray, seed: int) -> None:
@@ -262,3 +318,24 @@ def test_a_store_of_a_few_columns_is_enough_and_changes_nothing(symmetric, monke
             assert len(fetched) < 5000
         np.testing.assert_array_equal(ends[0], ends[2])
         np.testing.assert_array_equal(ends[1], ends[2])
+
+
+def test_a_tabu_search_climbs_out_of_a_valley_because_the_way_back_is_barred():
+    """From everybody matched straight every change of two pairs costs, the whole cycle saves: without a list that
+    forbids it would go back after the first change, for ever."""
+    rng = np.random.default_rng(0)
+    n, best = 6, np.roll(np.arange(6), 1)
+    unary = 3.0 + rng.random((n, n))
+    unary[np.arange(n), np.arange(n)] = 0.0
+    unary[np.arange(n), best] = 2.9
+    pairs = np.zeros((n * n, n * n))
+    chosen = np.arange(n) * n + best
+    pairs[np.ix_(chosen, chosen)] = -1.0
+    np.fill_diagonal(pairs, 0.0)
+    problem = Problem((n, n), [Dense(unary), Dense(pairs)], rows=EXACTLY_ONE, cols=EXACTLY_ONE)
+    straight = np.eye(n, dtype=bool).reshape(-1)
+    assert improve(problem, straight)[1] == 0.0
+    surroundings, on = Surroundings(problem), straight.copy()
+    change = surroundings.tabu_search(on, surroundings.pairs(on), 10)
+    assert np.flatnonzero(on).tolist() == chosen.tolist()
+    assert change == pytest.approx(problem.energy(on) - problem.energy(straight)) and change < 0

@@ -102,3 +102,12 @@ def test_margins_become_better_known_step_by_step_and_only_some_can_be_asked_for
     assert only.match == match and str(only).startswith(f"2 → {truth[2]}")
     with pytest.raises(ValueError, match="is not a match"):
         margins(problem, answer, [(2, int(truth[3]))])
+
+
+@pytest.mark.parametrize(("effort", "memory"), [(0.0, 1 << 30), (17.0, 1 << 30), (1e7, 300)])
+def test_without_effort_or_memory_nothing_is_proved(effort, memory):
+    problem = mixed((3, 3), 2, 0, rows=EXACTLY_ONE, cols=EXACTLY_ONE, memory=memory)
+    answer = min(matchings(problem), key=lambda found: found[0])[1]
+    assert all(m.at_least == -np.inf and np.isfinite(m.margin) for m in margins(problem, answer, effort=effort))
+    enough = mixed((3, 3), 2, 0, rows=EXACTLY_ONE, cols=EXACTLY_ONE)
+    assert all(np.isfinite(m.at_least) for m in margins(enough, answer, effort=2 * 81.0))

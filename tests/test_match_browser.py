@@ -126,6 +126,15 @@ CLICK_LATE = """([name, busy]) => {
 }"""
 
 
+# The one button that is shown in the place of Pause and Resume, whichever that is when it is pressed.
+CLICK_SHOWN = """() => {
+  const shown = [...document.querySelectorAll(".st-key-pause button, .st-key-resume button")]
+    .find((one) => one.offsetParent && !one.disabled);
+  shown?.click();
+  return Boolean(shown);
+}"""
+
+
 @pytest.mark.long
 def test_a_click_that_meets_a_tick_is_heard_once(visit):
     page = visit(ENDLESS)
@@ -159,7 +168,7 @@ def test_whatever_is_pressed_while_a_run_ticks_nothing_vanishes(visit):
         page.shut()
 
     def pause_or_resume() -> None:
-        page.main.get_by_role("button", name=re.compile("^(Pause|Resume)$")).click()
+        page.wait_until(lambda: page.page.evaluate(CLICK_SHOWN))
 
     points, step = partial(one_point_fewer_and_back, page), partial(page.press, "Step")
     actions = [points, rho, graph, pause_or_resume, pause_or_resume, step]

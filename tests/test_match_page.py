@@ -15,7 +15,7 @@ from features.datasets import DATASETS
 from features.keypoints import DETECTORS
 from features.models import MODELS
 from features.recipe import Recipe
-from ui import desk, live, url_state, widgets
+from ui import live, url_state, widgets
 from ui.sidebar import Chosen
 from ui.state import CANVAS, RUN, START, panel_key, widget_key
 
@@ -25,6 +25,9 @@ PAGE = """
 import streamlit as st
 from ui import match
 from ui import sidebar
+from ui import url_state
+if "turn to" in st.session_state:
+    url_state.turn_to(st.session_state.pop("turn to"))
 original = sidebar.sidebar
 def listening(**options):
     st.session_state["chosen"] = chosen = original(**options)
@@ -41,8 +44,10 @@ PANELS = ("Points", "Model's settings", "Solver", "Options of the method")
 class Page:
     """The page under AppTest, opened at an address, with all panels of the sidebar unfolded or none."""
 
+    script = PAGE
+
     def __init__(self, words: dict[str, str] | None = None, *, unfolded: bool = True) -> None:
-        self.test = AppTest.from_string(PAGE, default_timeout=120)
+        self.test = AppTest.from_string(self.script, default_timeout=120)
         for label in PANELS if unfolded else ():
             self.test.session_state[panel_key(label)] = True
         for name, value in (words or {}).items():
@@ -63,6 +68,11 @@ class Page:
     @property
     def recipe(self) -> Recipe:
         return self.chosen.recipe
+
+    @property
+    def address(self) -> dict[str, str]:
+        found = self.test.query_params.items()
+        return {name: text if isinstance(text, str) else text[0] for name, text in found}
 
     def set(self, key: str, value: Any) -> "Page":
         """Change a widget, by its key or, of the choice, by its words: "model B sigma2"."""
@@ -240,15 +250,14 @@ def test_detected_points_replace_the_data_sets_own():
         Recipe("random", {"inliers": 9, "noise": 2.5}, "B", {"sigma2": 900.0, "rows": "any"}, "adgm2", {"growth": 3.0}),
         Recipe("turntable", {"landmarks": "seen in both views"}, "third", {"seed": 3}, "adgm1", {"rho0": 0.25}),
         Recipe("warp", {"map": "affine"}, "combined", {"descriptor": "sift"}, "rrwm"),
+        Recipe("warp", {"map": "affine"}, "C", check="homography"),
     ],
 )
 def test_the_address_restores_the_record(recipe):
     words = recipe.to_query()
     page = Page(words)
     assert page.recipe == recipe
-    given = {name: text if isinstance(text, str) else text[0] for name, text in page.test.query_params.items()}
-    assert given.pop(desk.WORD)
-    assert given == words
+    assert page.address == words  # and nothing else: no token
 
 
 def test_an_address_that_makes_no_sense_gives_a_sentence_and_the_first_example():
@@ -259,17 +268,38 @@ def test_an_address_that_makes_no_sense_gives_a_sentence_and_the_first_example()
 
 
 def test_a_change_is_not_undone_by_a_browser_that_had_not_heard_of_the_one_before(monkeypatch):
-    monkeypatch.setattr(url_state, "ON_ITS_WAY", 600.0)
     page = Page(SMALL)
     before = dict(page.test.query_params)
     page.set("data random inliers", 9)
     page.test.query_params = before  # what the next message says that was sent before the answer came
     page.set("data random outliers", 3)
     assert page.recipe.dataset_params == {"inliers": 9, "outliers": 3}
-    told = {name: text[0] if isinstance(text, list) else text for name, text in page.test.query_params.items()}
-    assert (told["data.inliers"], told["data.outliers"]) == ("9", "3")
-    page.test.query_params = SMALL | {"data.inliers": "12"}  # another address is followed
+    assert (page.address["data.inliers"], page.address["data.outliers"]) == ("9", "3")
+    page.test.query_params = SMALL | {"data.inliers": "12"}
+    monkeypatch.setattr(url_state, "went_back", lambda: True)  # another address of the history is followed
     assert page.run().recipe.dataset_params == {"inliers": 12, "outliers": 2}
+
+
+def test_a_link_of_another_page_is_followed():
+    page = Page(SMALL)
+    page.test.session_state["turn to"] = "learn"
+    page.run()
+    page.test.query_params = SMALL | {"data.inliers": "12"}
+    page.test.session_state["turn to"] = "match"
+    assert page.run().recipe.dataset_params == {"inliers": 12, "outliers": 2}
+    page.test.query_params = SMALL  # only once
+    assert page.run().recipe.dataset_params == {"inliers": 12, "outliers": 2}
+
+
+def test_how_matches_are_checked_is_kept_and_stands_in_the_address():
+    page = Page(SMALL).set("check", "homography")
+    for inliers in (9, 10):
+        page.set("data random inliers", inliers)
+        assert (page.recipe.check, page.recipe.dataset_params["inliers"]) == ("homography", inliers)
+    assert page.address["check"] == "homography"
+    assert Page(page.address).recipe == page.recipe
+    page.set("check", "automatic")
+    assert "check" not in page.address
 
 
 # ------------------------------------------------------------------ runs

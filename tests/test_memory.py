@@ -161,3 +161,17 @@ def test_memory_is_given_back_when_the_last_one_is_done(monkeypatch, one_place):
     one_place.dismiss("b")
     one_place.dismiss("b")
     assert given == [0]
+
+
+def test_a_build_that_raises_leaves_nothing_behind():
+    shelf = Shelf(busy=list)
+
+    def fails() -> Problem:
+        raise ValueError("too large")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="too large"):
+            shelf.get("refused", fails)
+    assert shelf._building == {} and shelf.keys == []
+    built = problem(3)
+    assert shelf.get("refused", lambda: built) is built

@@ -1,8 +1,13 @@
 """How far from optimal: what the Match page says about a finished run, in words."""
 
+import re
+from types import SimpleNamespace
+
 import pytest
 
+from adgm.baselines.dd import tolerance
 from tests.test_match_page import SMALL, Page
+from ui.optimality import proved
 from ui.state import PROOF
 
 
@@ -25,3 +30,15 @@ def test_a_careful_run_says_what_it_proved_or_is_asked_about_at_once():
     page.test.session_state[PROOF.name].job.wait(60)
     page.run()
     assert page.says("Proved optimal") or page.says("Gap")
+
+
+@pytest.mark.parametrize(("energy", "spread"), [(-3.0, 0.7), (1e9, 1e-3), (0.0, 1.499e5)])
+def test_a_proof_tells_how_exact_it_is_and_never_more_than_that(energy, spread):
+    run = SimpleNamespace(
+        matching=SimpleNamespace(metrics=SimpleNamespace(energy=energy)),
+        problem=SimpleNamespace(spread=spread),
+        sense="cost",
+    )
+    told = proved(run)
+    little = float(re.search(r"better by more than (\S+)\.$", told).group(1))
+    assert told.startswith("**Proved optimal**") and 1.0 <= little / tolerance(energy, spread) < 1.02

@@ -2,6 +2,7 @@
 
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from numpy.testing import assert_array_equal
 from PIL import Image as Pillow
 from scipy.optimize import linear_sum_assignment
 
-from adgm import Dense, Problem
+from adgm import EXACTLY_ONE, Dense, Formula, Problem, Sparse
+from adgm.products import product
 from features.datasets.base import Dataset
+from features.digests import digest
 from features.images import from_array
 from features.keypoints import Keypoints, detect
 from features.pairs import Pair, View, mapped, own_pair, read_pair, truth_by_label
@@ -293,15 +296,68 @@ def test_a_data_set_checks_fills_in_and_shuffles():
         dataset.load(size=10)
 
 
-def test_a_digest_tells_pairs_apart_by_pixels_points_truth_and_costs():
-    def made(grey: int = 9, x: float = 1.0, partner: int = 0, cost: float = 2.0) -> Pair:
-        image = from_array(np.full((4, 5, 3), grey, np.uint8))
-        points = Keypoints(np.array([[x, 2.0]]))
-        costs = Problem((1, 1), [Dense(np.array([cost]))])
-        return Pair(View(image, points), View(None, points), np.array([partner]), given=costs)
+PICTURE = from_array(np.full((4, 5, 3), 9, np.uint8))
+FLOWS, PATH = np.arange(4.0).reshape(2, 2), np.array([[0, 1]])
 
-    assert made().digest == made().digest
-    others = [made(), made(grey=8), made(x=1.5), made(partner=-1), made(cost=3.0)]
+
+def twofold(a, b):
+    return 2 * a[..., 0] * b[..., 0]
+
+
+def formula(left=FLOWS, right=FLOWS, cost=product, symmetric=False, **options) -> Problem:
+    return Problem((2, 2), [Formula(left, right, cost, symmetric, **options)])
+
+
+GIVEN: list[Problem | None] = [  # no two of these are the same problem
+    None,
+    Problem((2, 2), [Dense([[1.0, 2], [3, 4]])]),
+    Problem((2, 2), [Dense([[1.0, 2], [3, 5]])]),
+    Problem((2, 2), [Dense(np.zeros((4, 4)))]),
+    Problem((2, 2), [Dense([[1.0, 2], [3, 4]])], rows=EXACTLY_ONE),
+    Problem((2, 2), [Dense([[1.0, 2], [3, 4]])], cols=EXACTLY_ONE),
+    Problem((2, 2), [Dense([[1.0, 2], [3, 4]])], candidates=np.array([[True, True], [True, False]])),
+    Problem((2, 2), [Dense([[1.0, 2], [3, 4]])], candidates=np.array([[True, True], [False, True]])),
+    Problem((2, 2), [Sparse([[0, 3]], [1.0])]),
+    Problem((2, 2), [Sparse([[1, 2]], [1.0])]),
+    Problem((2, 2), [Sparse([[0, 3]], [1.0], symmetric=True)]),
+    Problem((2, 2), [Sparse([[0, 3]], [1.0]), Sparse([[1, 2]], [1.0])]),
+    Problem((2, 2), [Sparse([[0, 3], [1, 2]], [1.0, 1.0])]),
+    formula(),
+    formula(left=FLOWS.T),
+    formula(right=FLOWS.T),
+    formula(cost=twofold),
+    formula(left_edges=PATH),
+    formula(right_edges=PATH),
+    formula(left_edges=PATH, right_edges=PATH),
+    formula(left_edges=PATH, right_edges=PATH, where="both"),
+    formula(left=lambda i, j: FLOWS[i, j][..., None]),
+    formula(left=lambda i, j: FLOWS.T[i, j][..., None]),
+]
+
+
+def test_a_digest_tells_pairs_apart_by_all_that_decides():
+    def made(image=PICTURE, x=1.0, labels=None, angle=None, right=2.0, given=None, **known) -> Pair:
+        left = Keypoints(np.array([[x, 2.0], [4.0, 5.0]]), angle=angle, labels=labels)
+        return Pair(View(image, left), View(None, Keypoints(np.array([[right, 2.0], [3, 3]]))), given=given, **known)
+
+    other, map = from_array(np.full((4, 5, 3), 8, np.uint8)), np.eye(3)
+    others = [made(given=problem) for problem in GIVEN]
+    others += [made(image=other), made(image=None), made(x=1.5), made(right=1.5), made(angle=[0.0, 1.0])]
+    others += [made(labels=("a", "bc")), made(labels=("ab", "c")), made(truth=[0, 1]), made(truth=[1, 0])]
+    others += [made(homography=map), made(homography=2 * map), made(homography=map, tolerance=5.0)]
     assert len({pair.digest for pair in others}) == len(others)
-    lying = made().left.image, from_array(np.full((5, 4, 3), 9, np.uint8))
+    assert [replace(pair).digest for pair in others] == [pair.digest for pair in others]
+    again = Problem((2, 2), [Formula(FLOWS.copy(), FLOWS.copy(), product, False)])
+    assert made(given=again).digest == made(given=formula()).digest
+    lying = PICTURE, from_array(np.full((5, 4, 3), 9, np.uint8))
     assert lying[0].digest != lying[1].digest  # as many pixels, all the same, in another shape
+
+
+def test_two_functions_are_never_taken_for_one_another():
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+    for make in (lambda: lambda: 0, Unhashable):
+        assert digest(make()) != digest(make())
+    same = twofold
+    assert digest([same]) == digest([twofold]) != digest(same)

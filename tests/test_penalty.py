@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from adgm import ADGM, ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
 from adgm.local_search import improve
 from adgm.penalty import AUTO, coupling_strength
+from tests.oracles import tensors
 from tests.problems import distances, mixed, planted, squared_difference
 
 RULES = [(AT_MOST_ONE, AT_MOST_ONE), (EXACTLY_ONE, AT_MOST_ONE), (ANY, AT_MOST_ONE), (ANY, ANY)]
@@ -158,3 +159,15 @@ def test_polishing_leaves_nothing_that_one_change_improves():
     assert improve(problem, polished.assignment)[1] == 0.0
     assert polished.energy <= bare.energy
     np.testing.assert_array_equal(polished.history["residual"], bare.history["residual"])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6])
+def test_where_all_points_look_alike_the_strength_is_that_of_the_uniform_point_itself(scale):
+    """Nothing stands out there: |M u| / |u| over the largest cost, for the matrix M written out and the uniform u."""
+    angle = np.arange(5) * 2 * np.pi / 5
+    polygon = distances(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    formula = Formula(polygon, polygon, lambda a, b: scale * squared_difference(a, b))
+    problem = Problem((5, 5), [formula], rows=EXACTLY_ONE, cols=EXACTLY_ONE)
+    matrix, uniform = tensors(problem)[2], np.full(25, 1 / 5)
+    expected = np.linalg.norm(matrix @ uniform) / np.linalg.norm(uniform) / np.abs(matrix).max()
+    assert coupling_strength(problem) == pytest.approx(expected)

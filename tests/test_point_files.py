@@ -6,6 +6,7 @@ import struct
 import tracemalloc
 import zipfile
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from features import point_files
 from features.keypoints import Keypoints
+from features.limits import LIMITS
 from features.matlab import read_matlab
 from features.point_files import PointFileError, outside, read_points, read_truth, write_points, write_truth
 
@@ -371,3 +373,23 @@ def test_real_contour_features_lie_in_their_image_and_on_its_edges(data_dir, pai
         column, row = points.xy.astype(int).T
         assert (content["BW" + side][row, column] > 0).mean() > 0.6
     assert point_files.contour_features(content["features1"]).angle is not None
+
+
+def test_a_file_of_very_many_empty_lines_is_not_walked_to_its_end(monkeypatch):
+    monkeypatch.setattr(point_files, "LIMITS", replace(LIMITS, points=10))
+    assert len(read_points(b"1 2\n" + b"\n" * 98 + b"3 4\n")) == 2
+    with pytest.raises(PointFileError, match="more than 100 lines"):
+        read_points(b"1 2\n" + b"\n" * 99 + b"3 4\n")
+
+
+def test_a_matlab_matrix_of_very_many_parts_takes_no_memory():
+    """Only the first four parts of a matrix mean something to us."""
+    part = struct.pack("<II", 9, 0)
+    data = bytes(124) + b"\x00\x01IM" + struct.pack("<II", 14, 8 * 200_000) + part * 200_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(PointFileError, match="damaged"):
+            read_points(data)
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(data)
+    finally:
+        tracemalloc.stop()

@@ -1,13 +1,15 @@
 """ADGM+: deterministic however many threads, anytime, never worse than its own members."""
 
-from itertools import pairwise
+from dataclasses import replace
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, solve
-from adgm.members import member, split
-from adgm.portfolio import Portfolio
+from adgm.lower_bound import bound, hopeless
+from adgm.members import Member, MemberState, member, split
+from adgm.portfolio import Portfolio, PortfolioState
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
@@ -103,19 +105,30 @@ def test_without_a_proof_it_ends_early_on_the_word_of_searches_from_random_match
     assert any(each.rng is None for each in members)  # not all had to search
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("order", "seed"), [*product([2], range(4)), *product([3], range(2))])
 @pytest.mark.parametrize("rules", RULES[:2])
-def test_what_it_proves_is_the_optimum(rules, seed):
-    problem = mixed((3, 4), order=2, seed=seed, rows=rules[0], cols=rules[1])
+def test_what_it_proves_is_the_optimum(rules, order, seed):
+    problem = mixed((3, 4), order=order, seed=seed, rows=rules[0], cols=rules[1])
     one, four = (solve(problem, Portfolio(threads=threads, max_iter=1, trial=1, stride=1)) for threads in (1, 4))
     assert one.state.proved and one.status == "converged"
     np.testing.assert_allclose(one.energy, min(problem.energy(x) for x in everything(problem)), atol=1e-9)
     assert signature(one) == signature(four)
 
 
+def test_third_order_is_proved_where_its_bound_is_tight_and_given_up_where_it_is_far():
+    problem, truth = planted(order=3, rows=EXACTLY_ONE)
+    result = solve(problem, Portfolio())
+    assert result.state.proved and result.iterations == 10
+    np.testing.assert_array_equal(result.matching, truth)
+    asked = []
+    far = mixed((6, 8), 3, 2)
+    found = bound(far, solve(far, "fusion").assignment, watch=lambda state: asked.append(state) or hopeless(state))
+    assert not found.solved and len(asked) == 5 and asked[-1].gap > 0.1
+
+
 def test_it_claims_no_proof_where_there_is_none():
-    problem, _ = planted(order=3, rows=EXACTLY_ONE)
-    assert not solve(problem, Portfolio()).state.proved  # order 3 has no bound
+    problem, _ = planted(order=4, rows=EXACTLY_ONE)
+    assert not solve(problem, Portfolio()).state.proved  # order 4 has no bound
     problem = mixed((6, 7), order=2, seed=1)
     assert not solve(problem, Portfolio(**{**SHORT, "effort": 1.0})).state.proved  # too little of it
 
@@ -154,3 +167,40 @@ def test_wrong_options_are_named():
         Portfolio(agree=0)
     with pytest.raises(ValueError, match="threads must be"):
         Portfolio(threads=0)
+
+
+def of_members(*own: float, **options) -> PortfolioState:
+    """A portfolio whose members' runs have come to these energies."""
+    members = tuple(MemberState(Member(seed=i), None, None, None, own_energy=e) for i, e in enumerate(own))
+    return PortfolioState(iteration=0, x=np.zeros(1), members=members, **options)
+
+
+@pytest.mark.parametrize(("in_wave", "kept"), [(50, 6), (99, 6), (100, 3), (150, 3), (199, 3), (200, 1), (400, 1)])
+def test_the_worse_half_ends_first_then_all_but_the_leader(in_wave, kept):
+    state = of_members(5.0, 1.0, 4.0, 1.0, 3.0, 2.0, in_wave=in_wave)
+    members = Portfolio(trial=100)._without_losers(state)
+    best = [1, 3, 5, 4, 2, 0][:kept]  # of equals the first
+    assert [each.ended for each in members] == ["" if i in best else "beaten" for i in range(6)]
+
+
+def test_members_of_earlier_waves_and_those_that_have_ended_stay_as_they_are():
+    state = of_members(9.0, 8.0, 1.0, 2.0, 3.0, 4.0, first=2, in_wave=200)
+    ended = replace(state.members[4], ended="converged")
+    members = (*state.members[:4], ended, state.members[5])
+    after = Portfolio(trial=100)._without_losers(replace(state, members=members))
+    assert [each.ended for each in after] == ["", "", "", "beaten", "converged", "beaten"]
+
+
+@pytest.mark.parametrize(("led", "needed"), [(0, 3), (4, 3), (5, 2), (6, 2)])
+def test_only_searches_from_random_matchings_that_lead_to_the_best_are_witnesses(led, needed):
+    best, other = np.array([True, False]), np.array([False, True])
+    state = of_members(*range(6), led=led, best=best)
+
+    def witnessed(count: int) -> bool:
+        roles = [(best, True)] * count + [(best, False), (other, True)] * 3
+        members = [
+            replace(each, at=at, roamed=roamed) for each, (at, roamed) in zip(state.members, roles, strict=False)
+        ]
+        return Portfolio._witnessed(replace(state, members=tuple(members)))
+
+    assert [witnessed(count) for count in range(5)] == [count >= needed for count in range(5)]

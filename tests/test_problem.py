@@ -1,5 +1,7 @@
 """Problems: contractions and energies against einsum, and every way of getting one wrong."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -345,3 +347,62 @@ def test_variables_have_the_same_numbers_one_by_one_and_all_at_once():
     expected = np.where(mask.reshape(-1), np.cumsum(mask) - 1, -1)
     np.testing.assert_array_equal(layout.numbers(every), expected)  # a look at the grid
     np.testing.assert_array_equal([layout.numbers(every[k : k + 1])[0] for k in every], expected)  # searches
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("nonzeros", [1, 2, 5])
+def test_contractions_with_few_nonzeros_among_many_are_einsum(order, symmetric, nonzeros):
+    """Then each non-zero is looked up among the keys of a branch, where there are many of those."""
+    rng = np.random.default_rng([order, symmetric, nonzeros])
+    nodes = {2: (5, 8), 3: (5, 8), 4: (3, 4)}[order]
+    n = nodes[0] * nodes[1]
+    rows = np.stack([rng.permutation(n)[:order] for _ in range(400)])
+    rows[:300, 0] = rng.integers(2, size=300)  # long branches
+    rows = rows[[len(set(row)) == order for row in rows.tolist()]]
+    problem = Problem(nodes, [Sparse(rows, rng.normal(size=len(rows)), symmetric)])
+    for _ in range(3):
+        blocks = []
+        for _ in range(order):
+            x = np.zeros(n)
+            x[np.append(rng.integers(2), rng.integers(n, size=nonzeros))] = rng.normal(size=nonzeros + 1)
+            blocks.append(x)
+        for slot in range(order):
+            assert_allclose(problem.contract(blocks, slot), contraction(problem, blocks, slot), atol=1e-12)
+
+
+def test_a_column_in_use_is_never_evicted():
+    sides = np.random.default_rng(0).random((2, 5, 5))
+    problem = Problem(
+        (5, 5), [Formula(*sides, squared_difference, symmetric=False, largest=1.0)], memory=2 * 8 * 25 * 3
+    )
+    columns = problem.runtime.columns[0]
+    assert len(columns.owner) == 3
+    for clock, asked, there in (
+        (2, [0, 1], {0, 1}),
+        (3, [1, 2], {0, 1, 2}),
+        (4, [1, 3], {1, 2, 3}),  # the one longest unused goes
+        (5, [4, 5, 1], {1, 4, 5}),
+        (6, [1, 4, 5, 6], {1, 4, 5}),  # no room: all are needed right now
+    ):
+        columns.product(np.isin(np.arange(25), asked).astype(float), clock)
+        assert set(np.flatnonzero(columns.table.slot >= 0)) == there
+        for column in there:
+            stored = columns.table.data[columns.table.slot[column]]
+            np.testing.assert_array_equal(stored, columns.compute(np.array([column]))[0])
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_cost_on_an_edge_that_is_no_number_is_named(symmetric):
+    left, right = distances(np.arange(4.0)[:, None]), distances(np.arange(5.0)[:, None])
+
+    def cost(a, b):
+        return np.where((a[..., 0] == 3.0) & (b[..., 0] == 2.0), np.nan, a[..., 0] + b[..., 0])
+
+    formula = Formula(left, right, cost, symmetric, left_edges=[[0, 1], [0, 3]])
+    with pytest.raises(
+        ValueError, match=r"Formula gives nan for the edges (0→3|3→0) and (\d)→(\d); costs must be finite"
+    ) as told:
+        assert Problem((4, 5), [formula]).scale
+    i, j = (int(text) for text in re.findall(r"and (\d)→(\d)", str(told.value))[0])
+    assert abs(i - j) == 2

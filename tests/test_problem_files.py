@@ -27,6 +27,7 @@ from features.problem_files import (
     as_pair,
     companions,
     costs,
+    dd,
     from_pair,
     graphs,
     normal_form,
@@ -36,7 +37,6 @@ from features.problem_files import (
     write_problem,
     write_solution,
 )
-from features.problem_files.dd import other_constraints
 from tests.problems import GENERAL, grid_distances, npz
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -231,7 +231,7 @@ def test_images_points_truth_and_optimum_travel_in_an_npz():
 # ---- .dd ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_dd_file_means_what_it_says():
+def test_a_dd_file_means_what_it_says(monkeypatch):
     file = read_problem(TINY, "folder/tiny.dd")
     problem = file.problem
     assert (problem.shape, problem.rows, problem.cols, file.name) == ((2, 3), "at_most_one", "at_most_one", "tiny")
@@ -246,6 +246,7 @@ def test_a_dd_file_means_what_it_says():
     assert_array_equal(file.left_points, [[10, 20], [30, 40]])
     assert file.right_points is None
     assert_array_equal(file.right_edges, [[0, 2]])
+    monkeypatch.setattr(dd, "BLOCK", 1)
     assert read_problem(lzma.compress(TINY)).problem.energy(x) == 9
     assert read_problem(TINY.replace(b"\n", b"\r\n")).problem.energy(x) == 9
 
@@ -279,15 +280,17 @@ def test_a_dd_file_means_what_it_says():
         (b"c a problem", b"c adgm {" + b"[" * 900 + b"\nc", "line 1: the comment “c adgm” is not"),
     ],
 )
-def test_errors_in_a_dd_file_name_their_line(old, new, said):
-    with pytest.raises(ProblemFileError, match=re.escape(said)):
-        read_problem(TINY.replace(old, new, 1))
+def test_errors_in_a_dd_file_name_their_line(old, new, said, monkeypatch):
+    for block in (dd.BLOCK, 1):  # the second looks at one line after the other
+        monkeypatch.setattr(dd, "BLOCK", block)
+        with pytest.raises(ProblemFileError, match=re.escape(said)):
+            read_problem(TINY.replace(old, new, 1))
 
 
 def test_other_readers_are_told_apart_from_ours():
     square = Problem((2, 2), Dense(np.eye(2)), "exactly_one", "exactly_one")
-    assert "at most one on both sides" in other_constraints(square)
-    assert not other_constraints(read_problem(TINY).problem)
+    assert "at most one on both sides" in dd.other_constraints(square)
+    assert not dd.other_constraints(read_problem(TINY).problem)
     for rule in CONSTRAINTS[:2]:
         back = read_problem(write_problem(ProblemFile(Problem((2, 2), Dense(np.eye(2)), rule, rule)), ".dd"))
         assert back.problem.rows == back.problem.cols == rule

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adgm import ADGM, METHODS, Dense, Formula, Problem, Run, State, solve
+from adgm.deadline import TimeUp, carried, check_time, deadline
 from adgm.methods import Entry
 from adgm.portfolio import Portfolio
 from oracles import allowed
@@ -303,3 +304,48 @@ def test_a_method_of_ones_own_is_one_line(monkeypatch):
     result = solve(mixed((3, 4), 2, rows="exactly_one"), "identity")
     assert (result.status, result.iterations) == ("converged", 1)
     assert_array_equal(result.matching, [0, 1, 2])
+
+
+@dataclass(frozen=True)
+class Poor:
+    """A method whose best matching is nobody's, while its relaxed assignment rounds to a good one."""
+
+    over: bool = False
+
+    def init(self, problem):
+        nobody = np.zeros(problem.n, bool)
+        good = np.eye(*problem.shape).reshape(-1)
+        return State(iteration=0, x=good, best=nobody, best_energy=problem.energy(nobody))
+
+    def step(self, problem, state, n=1):
+        return replace(state, iteration=state.iteration + 1)
+
+    def done(self, state):
+        return self.over
+
+
+def test_a_run_that_goes_on_may_round_to_better_than_its_method_has():
+    problem = Problem((3, 3), [Dense(-np.eye(3))])
+    run, over = Run(problem, Poor()), Run(problem, Poor(over=True))
+    run.advance()
+    over.advance()
+    assert run.best()[1] == run.result().energy == -3.0
+    assert_array_equal(run.best()[0].reshape(3, 3), np.eye(3) > 0)
+    assert over.best()[1] == 0.0  # whoever is done has said its last word
+
+
+@pytest.mark.parametrize("outer", [False, True])
+@pytest.mark.parametrize("inner", [False, True])
+def test_deadlines_around_a_deadline_stay_in_force(outer, inner):
+    def looked() -> bool:
+        try:
+            check_time()
+        except TimeUp:
+            return True
+        return False
+
+    with deadline(lambda: outer):
+        with deadline(lambda: inner):
+            assert looked() == carried(looked)() == (outer or inner)
+        assert looked() == outer
+    assert not looked()

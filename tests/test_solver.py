@@ -403,3 +403,16 @@ def test_the_papers_house_example_scores_what_was_published(data_dir):
         found[round(-result.energy, 4), int((result.matching == np.arange(20)).sum())] += 1
     assert_allclose(-problem.energy(np.eye(20, 30)), 343.1515, atol=5e-5)
     assert found.most_common(1)[0][0] == (353.3569, 18)
+
+
+@pytest.mark.parametrize("coupling", PARENTS)
+def test_the_first_block_of_a_square_problem_obeys_the_columns_and_the_others_the_rows(coupling):
+    """The smaller side's constraint goes to the many; of two equal sides that is the rows'."""
+    problem, method = mixed((3, 3), 3, rows=EXACTLY_ONE, cols=ANY), ADGM(coupling=coupling)
+    first, *others = method.step(problem, start_somewhere(problem, method, 0), 1).blocks.reshape(-1, 3, 3)
+    assert max(np.abs(block.sum(axis=1) - 1).max() for block in others) < 1e-12
+    assert np.abs(first.sum(axis=1) - 1).max() > 1e-3 and first.max() <= 1.0
+    problem = mixed((3, 3), 3, rows=ANY, cols=EXACTLY_ONE)
+    first, *others = method.step(problem, start_somewhere(problem, method, 0), 1).blocks.reshape(-1, 3, 3)
+    assert np.abs(first.sum(axis=0) - 1).max() < 1e-12
+    assert all(np.abs(block.sum(axis=0) - 1).max() > 1e-3 for block in others)

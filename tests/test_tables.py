@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from features.tables import TEX, Table, csv_text, tex
+from features.exports import keypoints
+from features.keypoints import Keypoints
+from features.pairs import View
+from features.point_files import read_points
+from features.tables import TEX, Table, csv_lines, csv_text, guarded, tex, unguarded
 
 CELL = some.text("ab|&%$#_{}\\<>~^ρ–°1. ", min_size=1, max_size=6).map(str.strip).filter(bool)
 
@@ -79,3 +83,55 @@ def test_uneven_lines_are_refused():
         Table(("a", "b"), (("c",),))
     with pytest.raises(ValueError, match="align is 'x'"):
         Table(("a",), (), align="x")
+
+
+def test_a_record_with_a_value_that_has_no_column_is_refused():
+    with pytest.raises(ValueError, match="no column is for: b"):
+        csv_text([{"a": 1, "b": 2}], ["a"])
+
+
+NASTY = some.text("=+-@＝＋－＠'\"; \t,\r\n1.eA", max_size=8)
+
+
+def begins_a_formula(cell):
+    try:
+        float(cell)
+    except ValueError:
+        return cell.strip().startswith(tuple("=+-@＝＋－＠"))
+    return False
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(NASTY)
+def test_no_text_is_a_formula_whatever_parts_the_columns(text):
+    written = csv_lines([["left", text, "right"]])
+    for mark in ",;\t":
+        for line in csv.reader(io.StringIO(written, newline=""), delimiter=mark):
+            assert not any(map(begins_a_formula, line)), (mark, line)
+    if "\r" not in text:  # which no label holds
+        (cells,) = csv.reader(io.StringIO(written, newline=""))
+        assert unguarded(cells[1]) == text
+    assert unguarded(guarded(guarded(text))) == guarded(text)
+
+
+@pytest.mark.parametrize(
+    "text", ['=HYPERLINK("http://x")', "@SUM(1)", "+A1", "-A1", "=1", " =1", "a\t=1", "a;=1", "--1"]
+)
+def test_what_would_be_a_formula_has_an_apostrophe(text):
+    assert guarded(text) == text.replace(text.strip("a\t; "), "'" + text.strip("a\t; ")) and "'" in guarded(text)
+
+
+@pytest.mark.parametrize("text", ["-5", "+5", "-1e-3", ".5", "a=b", "a-b", "it's", "", "'quoted'"])
+def test_other_text_and_numbers_stay_as_they_are(text):
+    assert guarded(text) == unguarded(text) == text
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(some.lists(NASTY.map(lambda text: "".join(filter(str.isprintable, text)).strip()), min_size=2, max_size=2))
+def test_labels_of_points_come_back_from_a_file_that_is_safe_to_open(labels):
+    points = Keypoints([[1.0, -2.0], [-3.0, 4.0]], labels=labels)
+    written = keypoints(View(None, points))
+    assert read_points(written).labels == points.labels
+    lines = list(csv.DictReader(io.StringIO(written.decode())))
+    assert not any(begins_a_formula(line["label"]) for line in lines)
+    assert [float(line["x"]) for line in lines] == [1.0, -3.0]

@@ -1,5 +1,8 @@
 """Verification: maps that are known are found again, the right kind is chosen, and strangers are called strangers."""
 
+import math
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from features.keypoints import Keypoints
 from features.models import MODELS
 from features.pairs import Pair, View, mapped
 from features.slants import Slant, agreeing, detect_both
-from features.verification import KINDS, best_map, fit, missing, verify
+from features.verification import KINDS, Map, along, best_map, errors, fit, gric, missing, verify
 
 HOMOGRAPHY = np.array([[0.9, -0.2, 60], [0.25, 1.1, -20], [3e-4, 1e-4, 1]])
 AFFINE = np.array([[0.9, -0.2, 60], [0.25, 1.1, -20], [0, 0, 1]])
@@ -33,12 +36,23 @@ def planted(matrix, wrong=60, noise=0.5, seed=1):
     return Pair(View(None, Keypoints(left, looks=looks)), View(None, Keypoints(right, looks=looks)))
 
 
-def two_cameras(n=200, seed=2):
-    """Points at all depths seen by two cameras: no map says where a point goes."""
+def two_cameras(n=200, seed=2, world=lambda rng, xyz: xyz):
+    """Points seen by two cameras, by default at all depths: no map says where a point goes."""
     rng = np.random.default_rng(seed)
-    world = rng.uniform([-2, -2, 4], [2, 2, 12], (n, 3))
+    world = world(rng, rng.uniform([-2, -2, 4], [2, 2, 12], (n, 3)))
     moved = world @ cv2.Rodrigues(np.array([0.02, 0.15, 0.05]))[0].T + [1.0, 0.1, 0.0]
     return [500 * points[:, :2] / points[:, 2:] + 300 for points in (world, moved)]
+
+
+def wall(xyz, before):
+    """All but some of the points moved onto a wall behind them all."""
+    depth = np.where(before, xyz[:, 2] * 0.6, 13.0)
+    return np.column_stack([xyz[:, :2] / xyz[:, 2:] * depth[:, None], depth])
+
+
+def directions(rng, n):
+    turn = rng.uniform(0, 2 * np.pi, n)
+    return np.column_stack([np.cos(turn), np.sin(turn)])
 
 
 EVERYBODY = np.stack([np.arange(200)] * 2, 1)
@@ -62,6 +76,95 @@ def test_two_views_of_a_deep_scene_ask_for_a_fundamental_matrix():
     assert found.map.kind == "fundamental" and found.verified.mean() > 0.95
     assert len(found.added) == 0
     assert verify(pair, EVERYBODY, kinds=("homography",)).verified.mean() < 0.5
+
+
+def test_what_is_off_a_plane_and_moves_with_its_depth_is_not_rejected():
+    """A wall that most points lie on, things before it, and matches that lead anywhere."""
+    before, wrong = np.arange(200) < 50, np.arange(200) >= 170
+    left, right = two_cameras(world=lambda rng, xyz: wall(xyz, before))
+    rng = np.random.default_rng(6)
+    right = right + rng.normal(0, 0.3, right.shape)
+    right[wrong] += 60 * directions(rng, 30) * rng.uniform(0.2, 1, (30, 1))
+    pair = Pair(View(None, Keypoints(left)), View(None, Keypoints(right)))
+    found = verify(pair, EVERYBODY)
+    assert found.map.kind in ("homography", "affine") and found.depth.kind == "fundamental"
+    explained = np.array(found.explained)
+    assert (explained[~before & ~wrong] == "plane").mean() > 0.97
+    assert (explained[before] == "depth").mean() > 0.9
+    assert (explained[wrong] == "neither").mean() > 0.7
+    assert_array_equal(found.verified, explained != "neither")
+    assert not len(found.added), "nobody knows the place of what is before the wall"
+    assert_array_equal(found.matches, EVERYBODY[found.verified])
+    plane, depth = found.map.inliers, found.depth.inliers
+    assert f"{plane.sum()} of 200 matches obey a homography" in found.verdict
+    assert f"and {(depth & ~plane).sum()} more an epipolar geometry: the scene has depth." in found.verdict
+    only = verify(pair, EVERYBODY, kinds=("homography",))
+    assert only.depth is None and set(only.explained) == {"plane", "neither"}
+
+
+@pytest.mark.parametrize("far", [5.0, 12.0, 60.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_near_and_far_misses_of_a_plane_are_not_taken_for_depth(far, seed):
+    rng = np.random.default_rng(seed)
+    left = scattered(seed=seed)
+    right = mapped(HOMOGRAPHY, left) + rng.normal(0, 0.4, left.shape)
+    right[:50] += directions(rng, 50) * rng.uniform(3.5, far, (50, 1))
+    found = verify(Pair(View(None, Keypoints(left)), View(None, Keypoints(right))), EVERYBODY, complete=False)
+    assert found.map.kind == "homography" and found.depth is None
+    assert found.verified[50:].mean() > 0.97 and found.verified[:50].mean() < 0.1
+
+
+def test_how_many_move_along_the_lines_by_chance():
+    """The expectation against a count of random directions; and none where it may be chance."""
+    rng = np.random.default_rng(1)
+    left = scattered(4000)
+    identity = Map("affine", np.eye(3), np.zeros(4000, bool), 0.0, 0.0)
+    level = Map("fundamental", np.array([[0, 0, 0], [0, 0, -1.0], [0, 1, 0]]), np.zeros(4000, bool), 0.0, 0.0)
+    missed = directions(rng, 4000) * rng.uniform(2, 30, (4000, 1))
+    assert along(identity, level, left, left + missed, 3.0) == 0.0
+    close = np.abs(missed[:, 1]) < 1.5
+    chance = (2 / np.pi * np.arcsin(np.minimum(1, 1.5 / np.hypot(*missed.T)))).sum()
+    assert abs(close.sum() - chance) < 3 * np.sqrt(chance)
+    sideways = np.where(np.arange(4000)[:, None] < 400, [10.0, 0.5], missed)
+    more = (np.abs(sideways[:, 1]) < 1.5).sum() - (
+        2 / np.pi * np.arcsin(np.minimum(1, 1.5 / np.hypot(*sideways.T)))
+    ).sum()
+    assert along(identity, level, left, left + sideways, 3.0) == pytest.approx(more) and more > 300
+    on_plane = replace(identity, inliers=np.ones(4000, bool))
+    assert along(on_plane, level, left, left + sideways, 3.0) == 0.0
+
+
+def sampson(matrix, one, other):
+    """Squared first-order distance of a match from x₂ᵀ F x₁ = 0, by numeric derivatives."""
+
+    def value(x):
+        return np.array([x[2], x[3], 1]) @ matrix @ np.array([x[0], x[1], 1])
+
+    at = np.array([*one, *other])
+    slope = [(value(at + step) - value(at - step)) / 2 for step in np.eye(4)]
+    return value(at) ** 2 / np.dot(slope, slope)
+
+
+def test_errors_are_the_written_out_ones():
+    rng = np.random.default_rng(2)
+    matrix, left, right = rng.normal(size=(3, 3)), scattered(20, 3), scattered(20, 4)
+    expected = [math.sqrt(sampson(matrix, one, other)) for one, other in zip(left, right, strict=True)]
+    assert np.allclose(errors("fundamental", matrix, left, right), expected, rtol=1e-6)
+    for kind in ("homography", "affine"):
+        expected = [math.dist(mapped(HOMOGRAPHY, one[None])[0], other) for one, other in zip(left, right, strict=True)]
+        assert np.allclose(errors(kind, HOMOGRAPHY, left, right), expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "freedom", "dimension"), [("homography", 8, 2), ("affine", 6, 2), ("fundamental", 7, 3)]
+)
+def test_the_criterion_is_torrs(kind, freedom, dimension):
+    error = np.array([0.0, 1.0, 2.5, 40.0])
+    sigma = 4.0 / 2
+    fit = sum(min(e**2 / sigma**2, 2 * (4 - dimension)) for e in error)
+    expected = fit + 4 * dimension * math.log(4) + freedom * math.log(4 * 4)
+    assert gric(kind, error, 4.0) == pytest.approx(expected)
+    assert gric(kind, error[:0], 4.0) == pytest.approx(freedom * math.log(4))
 
 
 def test_what_is_estimated_is_the_same_every_time():

@@ -21,7 +21,7 @@ from ui.outcome import Match
 from ui.page_run import Run
 from ui.scrubber import BEST, LAST, POLISHED, ROUNDED, Stop
 from ui.sidebar import Chosen
-from ui.state import CANVAS, TO_DEBUG
+from ui.state import CANVAS, LATE, TO_DEBUG
 from ui.widgets import polishes
 
 _KEY = "answers"
@@ -63,7 +63,8 @@ def summary(chosen: Chosen | None) -> str:
     recipe = chosen.recipe
     n1, n2 = chosen.pair.shape
     names = (MODELS[recipe.model].label, METHODS[recipe.method].label)
-    return f"{chosen.pair.name} · {n1} × {n2} points · {' · '.join(names)}"
+    late = LATE.get()
+    return f"{chosen.pair.name} · {n1} × {n2} points · {' · '.join(names)}{f' · {late}' if late else ''}"
 
 
 def steps(chosen: Chosen | None) -> list[tuple[str, str]]:

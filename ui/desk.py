@@ -1,13 +1,16 @@
-"""What a reload brings back: the latest run of a page, kept for a while under a token that its address carries.
+"""What a reload brings back: the latest run of a page, kept for a while under a token that the browser's tab remembers.
 
-A token cannot be guessed, and every visit has its own: a page that is opened with another's finds what lies there, and
-goes on under a new one. So nobody can make a visitor work under a token that they know.
+A token opens the run with all its images, so it never stands in the page's address, which people copy. A visitor who
+wants to share a run asks for a link with a token of its own. A token cannot be guessed, and every visit has its own: a
+page that is opened with another's finds what lies there, and goes on under a new one. So nobody can make a visitor work
+under a token that they know.
 """
 
 import secrets
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +21,17 @@ from ui import canvas, visitors
 from ui.jobs.memory import BROOM
 from ui.jobs.pool import Visitor
 from ui.jobs.shelf import held
-from ui.state import CANVAS, OWN_PAIR, RUN, TOKEN
+from ui.state import CANVAS, EARLIER, OWN_PAIR, RUN, SHARED, TOKEN
 
 if TYPE_CHECKING:
     from features.pairs import Pair
     from ui.page_run import Run
 
-WORD = "visit"  # in an address
+WORD = "shared"  # in a link
+TAB = "tab's memory"  # the component's key
 LEAVING = 1.0  # seconds that the page before a reload may take to be gone
 POLL = 0.05
-ELSEWHERE = "The run of this address goes on in another window. Here you can start one of your own."
+ELSEWHERE = "This run is going on in another window. You can start one of your own here."
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,18 +102,49 @@ def token() -> str:
     return found
 
 
+def begin() -> None:
+    """Bring back the run of an earlier visit of this tab, and let the tab remember this one; with every drawing."""
+    recall()
+    _TAB(key=TAB, data={"token": token(), "keeps": RUN.get() is not None}, on_earlier_change=lambda: None)
+
+
+def recall() -> None:
+    """The run of an earlier visit that the tab has told of; each of them is looked for once."""
+    earlier = (st.session_state.get(TAB) or {}).get("earlier")
+    if isinstance(earlier, str) and earlier != EARLIER.get():
+        reopen(earlier)
+        EARLIER.set(earlier)
+
+
 def lay(run: "Run") -> None:
     """Another run is on the page: it is what a reload brings back."""
     RUN.set(run)
-    DESKS.put(token(), Desk(run, OWN_PAIR.get(), canvas.kept_edits(CANVAS)))
+    DESKS.put(token(), _desk(run))
 
 
-def reopen() -> None:
-    """A new visit, whose address has the token of an earlier one: its run is there again, and goes on here."""
-    if TOKEN.get() is not None:
-        return
-    desk = DESKS.find(st.query_params.get(WORD, ""))
-    token()
+def share(run: "Run") -> str:
+    """A token of its own for whoever shall see this run; the same one whenever it is asked for."""
+    number, shared = SHARED.get() or (0, "")
+    if number != run.number or DESKS.find(shared) is None:
+        shared = secrets.token_urlsafe(12)
+        DESKS.put(shared, _desk(run))
+        SHARED.set((run.number, shared))
+    return shared
+
+
+def open_shared() -> None:
+    """The page was opened by a link to somebody's run."""
+    if shared := st.query_params.get(WORD):
+        reopen(shared)
+
+
+def _desk(run: "Run") -> Desk:
+    return Desk(run, OWN_PAIR.get(), canvas.kept_edits(CANVAS))
+
+
+def reopen(token: str) -> None:
+    """What lies under this token is on the page again, if nothing has been run here yet; a live run goes on here."""
+    desk = DESKS.find(token) if RUN.get() is None else None
     if desk is None:
         return
     if not take_over(desk.run, visitors.current()):
@@ -133,3 +168,8 @@ def take_over(run: "Run", visitor: Visitor) -> bool:
             return False
         sleep(POLL)
     return True
+
+
+_TAB = st.components.v2.component(
+    "adgm_tab_memory", html="<span></span>", js=Path(__file__).with_name("desk.js").read_text(encoding="utf-8")
+)

@@ -10,13 +10,15 @@ import streamlit as st
 from features import comparison as compared
 from features import exports, plots
 from features.comparison import Row
+from features.limits import LIMITS
 from features.metrics import WORD, number
 from features.problem_files import from_pair, write_problem
 from features.recipe import PAIR_FILE
-from ui import url_state
+from ui import desk, url_state
 from ui.downloads import download
 from ui.page_run import Run
 from ui.sidebar import Chosen
+from ui.state import WHOLE, begin
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -58,18 +60,30 @@ def show(run: Run) -> None:
     python.code(recipe.as_python(), language="python")
     command.code(recipe.as_command(), language="bash")
     with link:
-        share_link(run.chosen)
+        share_link(run.chosen, run)
 
 
-def share_link(chosen: Chosen) -> None:
-    """The address that restores this page and starts the run."""
-    if chosen.own:
-        st.caption("A link cannot carry points that were uploaded or edited: send the pair as a ZIP instead.")
+def share_link(chosen: Chosen, run: Run | None = None) -> None:
+    """The address that restores this page and starts the run; or, where that is asked for, shows this very run."""
+    own, words = chosen.own, chosen.record.to_query()
+    whole = run is not None and st.toggle(
+        "Share this run itself",
+        begin(WHOLE, False),
+        key=WHOLE,
+        help="The link opens the run with its images and points, also uploaded ones, for everybody who has it",
+    )
+    if own and not whole:
+        st.caption("A link cannot carry points that were uploaded or edited: send the pair as a ZIP, or share the run.")
         return
+    words |= {desk.WORD: desk.share(run)} if run is not None and whole else {url_state.ASKED: "1"}
     page = (st.context.url or "").partition("?")[0]
     page += "" if urlsplit(page).path else "/"
-    st.code(f"{page}?{urlencode(chosen.record.to_query() | {url_state.ASKED: '1'})}", language=None, wrap_lines=True)
-    st.caption("Opens this data set with these points, model, solver and seed, and starts the run.")
+    st.code(f"{page}?{urlencode(words)}", language=None, wrap_lines=True)
+    if whole:
+        minutes = f"{LIMITS.desk_seconds / 60:g} minutes"
+        st.caption(f"Everybody who has this link sees this run and its images, for at most {minutes} from now.")
+    else:
+        st.caption("Opens this data set with these points, model, solver and seed, and starts the run.")
 
 
 def picture(run: Run, kind: str) -> bytes:

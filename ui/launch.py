@@ -10,6 +10,8 @@ from typing import Any
 
 from streamlit.web.cli import main as streamlit
 
+from ui import streamlit_patches
+
 ROOT = Path(__file__).parents[1]
 INSTALLED = ROOT / "adgm_explorer"  # where a wheel keeps the frame and its settings
 
@@ -24,6 +26,7 @@ def main() -> None:
         Path.home()
     except RuntimeError:  # a user without one, as in a container; Streamlit looks there for settings
         os.environ["HOME"] = tempfile.gettempdir()
+    streamlit_patches.begin()  # before the first page asks for it
     sys.argv = ["streamlit", "run", str(app), *words, *sys.argv[1:]]
     streamlit()
 

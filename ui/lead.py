@@ -1,6 +1,6 @@
 """The line over the picture: what this is, what the run is doing, what came of it. One sentence, always one line."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Literal
 
@@ -34,9 +34,9 @@ class Lead:
     @property
     def html(self) -> str:
         badge = f'<span class="badge {self.tone}">{escape(self.badge)}</span>' if self.badge else ""
-        return (
-            f'<div class="lead" role="status">{badge}<b>{escape(self.strong)}</b><span>{escape(self.rest)}</span></div>'
-        )
+        whole = escape(f"{self.strong} {self.rest}")  # where the window is too narrow for all of it
+        told = f"<b>{escape(self.strong)}</b><span>{escape(self.rest)}</span>"
+        return f'<div class="lead" role="status" title="{whole}">{badge}{told}</div>'
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def lead(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, stop: Stop 
         left_out = f" The other {rejected} are left out." if rejected else ""
         badge, tone = ("Same scene", "good") if checked.same else ("Not the same scene", "bad")
         return Lead(checked.verdict, (left_out + added).strip(), badge, "good" if tone == "good" else "bad")
-    return answer(run.matching.metrics)
+    return noted(answer(run.matching.metrics), run.matching.result.note)
 
 
 def question(chosen: Chosen | None) -> Lead:
@@ -158,6 +158,11 @@ def going(run: Run, snapshot: Snapshot, stop: Stop | None) -> Lead:
 def turn(snapshot: Snapshot) -> str:
     """Where a run stands in the queue, and how long that takes."""
     return f"number {snapshot.position} in the queue of this server, about {max(1, round(snapshot.delay))} s"
+
+
+def noted(told: Lead, note: str) -> Lead:
+    """With what else is to be known about how a run ended; before the verdict, which may be cut off."""
+    return replace(told, rest=f"{note} {told.rest}", tone="bad") if note else told
 
 
 def answer(found: Metrics) -> Lead:

@@ -87,6 +87,7 @@ def rhythm(run: Run | None, snapshot: Snapshot) -> float | None:
 
 
 def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: bool, seen: tuple[Any, Any]) -> None:
+    toolbar.perform()
     snapshot, frames = (run.job.snapshot(), run.job.frames()) if run is not None else (Snapshot("stopped"), ())
     stops = scrubber.stops(run, snapshot, frames)
     labels = [stop.label for stop in stops]

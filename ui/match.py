@@ -46,9 +46,8 @@ def show() -> Callable[[], None]:
     gallery, news, stage, result = places
     with news:  # a link that cannot be followed is told where it is seen
         examples.greet()
-    link = asked_by_link()  # before the address is written anew
+    asked_by_link()  # before the address is written anew
     chosen = sidebar()
-    asked = START.pop()  # also where there is no pair: what ticks would ask for the whole page, and so on for ever
     run = RUN.get()
     then = run.job.snapshot() if run is not None else Snapshot("stopped")
     active = then.active  # asked once: the whole page, and its ticking, must go by the same answer
@@ -56,11 +55,14 @@ def show() -> Callable[[], None]:
     with news:
         empty_state(chosen)
         if chosen is not None:
-            if (asked or (link and run is None)) and not chosen.complaint and not active:
+            if START.get() and not chosen.complaint and not active:
                 run = start(chosen)
             shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
             if chosen.complaint:
                 st.warning(chosen.complaint)
+        # A drawing that is stopped before this starts the run next time. Also where there is no pair: what ticks would
+        # ask for the whole page, and so on for ever.
+        START.pop()
     over = shown if shown is not None and not active and then.best is not None else None
     if TO_DEBUG.pop() and over is not None:
         doors.debug(over.matching, canvas.picked(CANVAS))
@@ -90,11 +92,11 @@ def share(chosen: Chosen | None, run: Run | None) -> None:
     teach.offer(chosen)
 
 
-def asked_by_link() -> bool:
-    """Whether the page was opened by a link that also starts the run; once."""
-    asked = url_state.ASKED in st.query_params and not LINK.get()
+def asked_by_link() -> None:
+    """A link that opens the page may also start the run; once."""
+    if url_state.ASKED in st.query_params and not LINK.get() and RUN.get() is None:
+        START.set(True)
     LINK.set(True)
-    return asked
 
 
 def start(chosen: Chosen) -> Run | None:
@@ -112,10 +114,15 @@ def start(chosen: Chosen) -> Run | None:
     except (ValueError, MemoryError) as error:
         st.error(literal(str(error) or "There is not enough memory for this problem: take fewer points."))
         return earlier
+    try:
+        desk.lay(Run(job, chosen, 1 + (earlier.number if earlier else 0)))
+    except BaseException:  # this drawing is stopped, and the next one starts the run
+        job.stop()
+        raise
     if earlier is not None:
         earlier.job.stop()
+    START.pop()
     canvas.clear_pick(CANVAS)
-    desk.lay(Run(job, chosen, 1 + (earlier.number if earlier else 0)))
     scrubber.rewind()
     st.rerun()
     return None

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from adgm import Problem
-from adgm.baselines.dd import begin_with, relative_gap
+from adgm.baselines.dd import begin_with, relative_gap, tolerance
 from adgm.lower_bound import refusal, search, searchable
 from adgm.rounding import Assignment
 from features.metrics import WORD, number, score
@@ -105,7 +105,7 @@ def _show(run: Run | None, was_active: bool) -> None:
         button.caption(f"How far from optimal? {why}")
         return
     if lanes is not None and lanes.proved:
-        answered.markdown(f"{ICONS[False]} {PROVED.format(word=WORD[run.sense])}")
+        answered.markdown(f"{ICONS[False]} {proved(run)}")
     elif asked is None:
         button.button(
             "How far from optimal?",
@@ -137,19 +137,25 @@ def _tell(run: Run, asked: Asked, answered: DeltaGenerator, bar: DeltaGenerator,
         )
 
 
-PROVED = "**Proved optimal**: no matching has a better {word} under this model."
+PROVED = "**Proved optimal**: under this model no matching has a {word} that is better by more than {little:.3g}."
 ICONS = {True: ":material/hourglass_top:", False: ":material/verified:"}
+
+
+def proved(run: Run) -> str:
+    """What a proof says, and how exactly."""
+    little = tolerance(run.matching.metrics.energy, run.problem.spread)
+    return PROVED.format(word=WORD[run.sense], little=1.01 * little)  # which three digits do not understate
 
 
 def answer(run: Run, state: Any, searching: bool) -> str:
     """What is known about the distance to the optimum."""
     energy, word = run.matching.metrics.energy, WORD[run.sense]
-    gap = relative_gap(energy, state.lower, state.scale)
+    gap = relative_gap(energy, state.lower, state.spread)
     if gap == 0.0:
-        return PROVED.format(word=word)
+        return proved(run)
     limit = number(score(state.lower, run.sense))
     parts = [f"**Gap {100 * gap:.2g} %**: no matching has a {word} better than {limit}."] if gap < float("inf") else []
-    if relative_gap(energy, state.best_energy, state.scale) > 0:
+    if relative_gap(energy, state.best_energy, state.spread) > 0:
         found = number(score(state.best_energy, run.sense))
         parts.append(
             f"The search found a better matching ({word} {found})"

@@ -26,13 +26,25 @@ class Page:
     settings: bool = False  # whether it fills the drawer itself
 
     def show(self) -> None:
-        from ui import frame, messages, present, upload_budget, url_state, visitors, warmup
+        from ui import (
+            desk,
+            frame,
+            present,
+            presses,
+            streamlit_patches,
+            upload_budget,
+            url_state,
+            visitors,
+            warmup,
+        )
 
-        messages.begin()
+        streamlit_patches.begin()
         upload_budget.begin()
         visitors.begin()
         frame.begin([page.entry for page in PAGES])
-        present.begin()
+        with present.begin():
+            desk.begin()
+        presses.PRESSES.perform(streamlit_patches.session_name())
         url_state.turn_to(self.name)
         frame.share(import_module(f"ui.{self.name}").show())
         if not self.settings:

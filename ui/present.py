@@ -24,13 +24,17 @@ KEYS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
 )
 
 
-def begin() -> None:
-    """Follow what the address asks for, and listen to the keys; once per run, before the page."""
+def begin() -> DeltaGenerator:
+    """Follow what the address asks for, and listen to the keys; once per run, before the page.
+
+    Returns a place that takes no room, for what a browser does without showing anything.
+    """
     if PRESENT in st.query_params:
         st.session_state[_ON] = st.query_params[PRESENT] not in ("", "0")
     if LOCK in st.query_params:
         st.session_state[_LOCKED] = frozenset(filter(None, st.query_params[LOCK].replace(" ", "").split(",")))
-    with st.container(key="presenting" if active() else "not-presenting"):
+    place = st.container(key="presenting" if active() else "not-presenting")
+    with place:
         keys = tuple({"keys": each, "does": does, "buttons": names} for each, does, names in KEYS)
         _KEYS(
             key=_COMPONENT,
@@ -38,6 +42,7 @@ def begin() -> None:
             on_toggle_change=toggle,
             on_height_change=measured,
         )
+    return place
 
 
 def active() -> bool:

@@ -66,18 +66,19 @@ def rewind(label: str | None = None) -> None:
     """End a replay, or show another run: a new slider, at its end or at a stop of its own.
 
     A tick under way still carries what the browser knew before, and may draw the run before: a slider with another
-    name, which is the run's own, does not listen to it.
+    name, which is the run's own, does not listen to it. The name comes last: a drawing that is stopped before has
+    changed nothing, and whatever asked for this can be done again.
     """
+    run, number = RUN.get(), 1 + (SLIDER.get() or 0)
+    if label is not None and run is not None:
+        st.session_state[_slider(run, number)] = label
     REPLAY.pop()
     END.pop()
-    SLIDER.set((SLIDER.get() or 0) + 1)
-    run = RUN.get()
-    if label is not None and run is not None:
-        st.session_state[_slider(run)] = label
+    SLIDER.set(number)
 
 
-def _slider(run: Run) -> str:
-    return f"frame {run.number} {SLIDER.get() or 0}"
+def _slider(run: Run, number: int | None = None) -> str:
+    return f"frame {run.number} {SLIDER.get() or 0 if number is None else number}"
 
 
 def position(run: Run | None, labels: Sequence[str]) -> int:
@@ -91,7 +92,14 @@ def position(run: Run | None, labels: Sequence[str]) -> int:
     return labels.index(label) if label in labels and label != END.get() else len(labels) - 1
 
 
-def play(run: Run, labels: Sequence[str]) -> None:
+def labels_of(run: Run) -> list[str]:
+    """The names of a run's stops now."""
+    return [stop.label for stop in stops(run, run.job.snapshot(), run.job.frames())]
+
+
+def play(run: Run) -> None:
+    """Show the stored iterations again, from the stop that is shown; from the beginning if that is the last."""
+    labels = labels_of(run)
     at = position(run, labels)
     REPLAY.set(0 if at >= len(labels) - 1 else at)
 
@@ -105,27 +113,33 @@ def play_on(labels: Sequence[str]) -> None:
         rewind()
 
 
-def hold(run: Run, labels: Sequence[str]) -> None:
-    rewind(labels[position(run, labels)])
+def hold(run: Run) -> None:
+    """Stay at the stop that a replay has come to."""
+    if playing():
+        labels = labels_of(run)
+        rewind(labels[position(run, labels)])
 
 
-def step(by: int) -> None:
-    """A stop back or forth. A run that goes on is paused; at its latest iteration forth is one iteration more."""
-    run = RUN.get()
-    if run is None:
-        return
+def step(run: Run, by: int) -> bool:
+    """A stop back or forth; False where there is none.
+
+    A run that goes on is paused; at its latest iteration forth is one iteration more.
+    """
     running = run.job.snapshot().active and not run.job.paused
     if running:
         run.job.pause()
         run.job.rest(AT_ONCE)
-    labels = [stop.label for stop in stops(run, run.job.snapshot(), run.job.frames())]
+    labels = labels_of(run)
     at = (len(labels) - 1 if running else position(run, labels)) + by
     if 0 <= at < len(labels):
         rewind(labels[at] if at < len(labels) - 1 else None)
-    elif by > 0 and run.job.snapshot().active:
+        return True
+    if by > 0 and run.job.snapshot().active:
         rewind()
         run.job.step(by)
         run.job.rest(AT_ONCE)  # it mostly is done at once, and this very update can show it
+        return True
+    return False
 
 
 def show(run: Run | None, labels: Sequence[str], resting: bool) -> int:
@@ -142,6 +156,7 @@ def show(run: Run | None, labels: Sequence[str], resting: bool) -> int:
     st.select_slider(
         "Iteration",
         labels,
+        labels[at],
         key=_slider(run),
         width="stretch",
         label_visibility="collapsed",

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -14,9 +13,10 @@ from adgm import METHODS, Problem
 from adgm.penalty import AUTO, STIFFNESS
 from adgm.problem import CONSTRAINTS
 from features.datasets import DATASETS
-from features.keypoints import DETECTORS, Keypoints
+from features.edited import edited
+from features.keypoints import DETECTORS
 from features.models import MODELS
-from features.pairs import Pair, View
+from features.pairs import Pair
 from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, OWN, Recipe, method_options
 from ui import canvas, data, present, uploads, url_state, visitors, widgets
 from ui.jobs.pool import POOL
@@ -155,21 +155,14 @@ def choose_points(pair: Pair, *, drawn: bool) -> tuple[Pair, dict[str, Any], boo
             st.warning(literal(str(error)))
     edits = canvas.edits(CANVAS, pair.left.points.xy, pair.right.points.xy, pair.truth)
     if edits.changed:
-        same = (len(edits.left), len(edits.right)) == pair.shape
-        left, right = moved(pair.left, edits.left), moved(pair.right, edits.right)
-        pair = replace(pair, left=left, right=right, truth=edits.truth, given=pair.given if same else None)
+        left, right = edited(pair.left, edits.left, edits.origin[0]), edited(pair.right, edits.right, edits.origin[1])
+        given = pair.given if edits.in_order else None  # its costs are about the points that it came with
+        pair = replace(pair, left=left, right=right, truth=edits.truth, given=given)
         st.caption("Edited by hand. A new point has no true partner until you give it one.")
     if drawn:
         n1, n2 = pair.shape
         st.caption(f"{n1} left and {n2} right points.")
     return pair, {"points": source, "point_params": params}, edits.changed
-
-
-def moved(view: View, xy: np.ndarray) -> View:
-    """A view with its points where the user has put them; descriptors' attributes stay while their number does."""
-    if len(xy) == len(view.points):
-        return View(view.image, replace(view.points, xy=xy))
-    return View(view.image, Keypoints(xy))
 
 
 @st.cache_resource(show_spinner="Looking for points …", max_entries=8, hash_funcs={Pair: lambda pair: pair_key(pair)})
@@ -216,7 +209,7 @@ def choose_model(pair: Pair, first: DeltaGenerator, *, drawn: bool) -> dict[str,
         widget_key("check"),
         before.check,
         format_func=lambda check: CHECK_LABELS[check],
-        help="Afterwards one map is fitted to all matches; those that do not obey it are drawn as rejected.",
+        help="Afterwards maps are fitted to all matches; those that obey none are drawn as rejected.",
     )
     st.caption(Size(pair.shape, MODELS[model], Recipe(model=model, model_params=params).orders).text)
     return {"model": model, "model_params": params, "check": check}
@@ -242,9 +235,9 @@ def choose_solver(model: Recipe) -> dict[str, Any]:
     """The method and its options; those that do not take this model come last, and say so."""
     presets, before = widgets.presets(), url_state.current()
     method = st.session_state.get(widget_key("method"), before.method)
-    st.session_state[widget_key("preset")] = widgets.preset_of(method)  # the one it belongs to, or none
+    now = st.session_state[widget_key("preset")] = widgets.preset_of(method)  # the one it belongs to, or none
     preset = st.segmented_control(
-        "Preset", list(presets), key=widget_key("preset"), on_change=use_preset, width="stretch"
+        "Preset", list(presets), default=now, key=widget_key("preset"), on_change=use_preset, width="stretch"
     )
     st.caption(presets[preset].about if preset else "A method of your choice.")
     misfits = {key: why for key in METHODS if (why := replace(model, method=key).misfit)}
@@ -276,11 +269,11 @@ def polish(recipe: Recipe) -> None:
     """Whether a local search improves what is rounded: an option of the method, where everybody sees it."""
     method = recipe.method_object()
     offered = hasattr(method, "polish")
-    st.session_state[POLISH] = widgets.polishes(method)
+    now = st.session_state[POLISH] = widgets.polishes(method)
     help = "Improve every rounded matching by a local search. The paper's algorithm, ADGM1 and ADGM2, does not."
     if not offered:
-        help = f"{METHODS[recipe.method].label} {'always polishes' if widgets.polishes(method) else 'does not polish'}."
-    st.toggle("Polish", key=POLISH, on_change=_polish, disabled=not offered, help=help)
+        help = f"{METHODS[recipe.method].label} {'always polishes' if now else 'does not polish'}."
+    st.toggle("Polish", now, key=POLISH, on_change=_polish, disabled=not offered, help=help)
 
 
 def _polish() -> None:

@@ -46,9 +46,8 @@ class Slot(Generic[T]):
 
 
 RECIPE: "Slot[Recipe]" = Slot("recipe")  # the one record of what is chosen
-ADDRESS: "Slot[dict[str, str]]" = Slot("address")  # what the page last wrote into the browser's address
-BEFORE: "Slot[tuple[dict[str, str], float]]" = Slot("address before")  # and what stood there until when
 PAGE: "Slot[str]" = Slot("page")  # that was drawn last
+FOLLOWED: "Slot[bool]" = Slot("address followed")  # since that page was opened
 FILES: "Slot[tuple[str, ...]]" = Slot("files")  # of the pair that was brought along last
 SHOTS: "Slot[list[Any]]" = Slot("pictures taken")  # by the camera
 CAMERA: "Slot[bool]" = Slot("camera asked")
@@ -56,9 +55,13 @@ ROUND: "Slot[int]" = Slot("round of photographs")  # a new one begins with an em
 OWN_PAIR: "Slot[Pair]" = Slot("own pair")  # it stays while another page is shown
 LINK: "Slot[bool]" = Slot("link followed")
 START: "Slot[bool]" = Slot("start asked")  # pressed in a part that is drawn alone; the whole page starts the run
+LATE: "Slot[str]" = Slot("pressed too late")  # what could not be done any more, in a sentence
+RHO: "Slot[tuple[int, float]]" = Slot("penalty shown")  # the number of a run and its ρ, with what was pressed since
 
 RUN: "Slot[Run]" = Slot("run")  # the run on the Match page
 TOKEN: "Slot[str]" = Slot("token")  # of this visit, see `ui.desk`
+EARLIER: "Slot[str]" = Slot("earlier visit")  # of this tab: its token, once it has been looked for
+SHARED: "Slot[tuple[int, str]]" = Slot("shared run")  # its number, and the token in its link
 KEPT: "Slot[Kept]" = Slot("run A")
 PROOF: "Slot[Asked]" = Slot("proof")
 REPLAY: "Slot[int]" = Slot("replay")  # the stop that a replay is at
@@ -92,6 +95,7 @@ PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apa
 BOTH = "both images"  # dropped in the main area
 SHARE = "export and share"
 TOOL, MATCH = "debug tool", "debug match"
+WHOLE = "share the run itself"
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
 
 
@@ -112,7 +116,15 @@ def forget_widgets(*parts: str) -> None:
         del st.session_state[key]
 
 
-def begin(key: str, value: Any) -> None:
-    """A widget that is drawn for the first time, or again, begins with this value."""
+def begin(key: str, value: T) -> T:
+    """A widget that is drawn for the first time, or again, begins with this value; returns the value it has now.
+
+    Give that to the widget as well (`value=`, `index=`, `default=`). Streamlit sends a value that is only put into the
+    session once; where a second message of the browser stops that drawing, the browser never gets it, shows the least
+    value instead, and sends that back as if it had been chosen. What the widget itself is given comes with every
+    drawing.
+    """
     if key not in st.session_state:
         st.session_state[key] = value
+    found: T = st.session_state[key]
+    return found

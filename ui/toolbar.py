@@ -1,6 +1,11 @@
-"""The buttons of the Match page: always the same row, whatever the run does; they are drawn with every tick."""
+"""The buttons of the Match page: always the same row, whatever the run does; they are drawn with every tick.
+
+Every button has one meaning, by its key, and `PRESSES` knows what it does (see `ui.presses`): a press acts on the run
+that is there when it is performed, or says that it came too late.
+"""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import isfinite, nan
 from typing import Any
 
@@ -10,8 +15,10 @@ from features.limits import LIMITS
 from ui import present, scrubber
 from ui.jobs.job import Snapshot
 from ui.page_run import Run
+from ui.presses import PRESSES, Action
 from ui.sidebar import Chosen
-from ui.state import APART, EDIT, GRAPH, LIMIT, PACE, RUN, START
+from ui.state import APART, EDIT, GRAPH, LIMIT, PACE, RHO, RUN, START, begin
+from ui.streamlit_patches import session_name
 
 OVERLAYS: dict[str, str | None] = {"none": None, "Delaunay": "delaunay", "nearest": "nearest", "complete": "complete"}
 # Slowed down by default: a run often takes a few hundredths of a second, and a newcomer should see it move.
@@ -24,6 +31,7 @@ PACES: dict[str, tuple[float | None, float | None]] = {
     "full speed": (None, None),
 }
 DEFAULT_PACE = next(iter(PACES))
+FACTORS = {"÷ 10": 0.1, "÷ 2": 0.5, "× 2": 2.0, "× 10": 10.0}  # of ρ, by the buttons' names
 
 
 def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> int:
@@ -31,45 +39,15 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
     active, stops = run is not None and snapshot.active, len(labels)
     at = scrubber.position(run, labels)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="running"):
-        st.button(
-            "Start",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="go",
-            on_click=START.set,
-            args=(True,),
-            disabled=chosen is None or bool(chosen.complaint) or active,
-        )
-        st.button(
-            "Step back",
-            key="back",
-            icon=":material/skip_previous:",
-            on_click=scrubber.step,
-            args=(-1,),
-            disabled=stops < 2 or (at == 0 and snapshot.status != "running"),
-            help="The iteration before; a run that goes on is paused",
-        )
-        _pause_button(run, snapshot, labels)
-        st.button(
-            "Step",
-            key="step",
-            icon=":material/skip_next:",
-            on_click=scrubber.step,
-            args=(1,),
-            disabled=not active and at >= stops - 1,
-            help="One iteration, then pause",
-        )
-        st.button(
-            "Stop solver",
-            key="stop",
-            icon=":material/stop:",
-            on_click=_stop,
-            args=(run,),
-            disabled=not active,
-            help="End the run with the best matching so far",
-        )
+        idle = chosen is not None and not chosen.complaint and not active
+        _button("Start", "go", "play_arrow", idle, type="primary")
+        back = stops >= 2 and (at > 0 or snapshot.status == "running")
+        _button("Step back", "back", "skip_previous", back, "The iteration before; a run that goes on is paused")
+        _pause_buttons(run, snapshot, labels)
+        _button("Step", "step", "skip_next", active or at < stops - 1, "One iteration, then pause")
+        _button("Stop solver", "stop", "stop", active, "End the run with the best matching so far")
         _penalty_button(run, snapshot, active)
-        _pace()
+        _pace(run)
         with st.container(key="scrub"):
             at = scrubber.show(run, labels, resting=snapshot.moving)
         with st.popover("More", icon=":material/more_horiz:", key="rarely", help="Time limit, graph, editing points"):
@@ -77,53 +55,47 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
     return at
 
 
-def _pace() -> None:
-    st.selectbox(
+def _button(name: str, key: str, icon: str, enabled: bool, help: str | None = None, **looks: Any) -> None:
+    looks |= {"disabled": not enabled, "help": help}
+    st.button(name, key=key, icon=f":material/{icon}:", on_click=press, args=(key,), **looks)
+
+
+def _pace(run: Run | None) -> None:
+    """How fast the run goes; that is set with every drawing, so that what is shown is what holds."""
+    chosen = st.selectbox(
         "Pace",
         list(PACES),
+        list(PACES).index(begin(PACE, DEFAULT_PACE)),
         key=PACE,
         width=152,
-        on_change=change_pace,
         label_visibility="collapsed",
         disabled=present.locked("pace"),
         help="A run often takes a few hundredths of a second: it is slowed down to be watched. Can be changed in "
         "the middle of a run; the time limit and the times shown count computing only.",
     )
+    if run is not None:
+        run.job.pace, run.job.hurry = PACES[chosen]
 
 
-def _pause_button(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> None:
-    """One button: it holds what moves, a run or its replay, and lets it go on."""
-    then: Callable[..., None]
-    words: tuple[Any, ...]
-    if run is not None and snapshot.active:
-        paused = snapshot.status == "paused"
-        name, icon = ("Resume", "play_arrow") if paused else ("Pause", "pause")
-        then, words, help = _pause, (run, paused), "Go on" if paused else "Hold the run; it can be stepped then"
-    elif scrubber.playing():
-        name, icon, then, words, help = "Hold", "pause", scrubber.hold, (run, labels), "Stay at this iteration"
-    else:
-        name, icon, then, words, help = (
-            "Play",
-            "replay",
-            scrubber.play,
-            (run, labels),
-            "Watch the stored iterations again",
-        )
-    if run is None:
-        name, icon = "Pause", "pause"
-    st.button(
-        name,
-        key="pause",
-        icon=f":material/{icon}:",
-        on_click=then,
-        args=words,
-        disabled=run is None or len(labels) < 2,
-        help=help,
-    )
+def _pause_buttons(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> None:
+    """One place for four buttons, of which at most one can be used; the style sheet shows that one, else Pause.
+
+    All of them are drawn always: where one took another's place, a browser would show both for a moment.
+    """
+    there, paused, playing = run is not None and len(labels) >= 2, snapshot.status == "paused", scrubber.playing()
+    hold = "Hold the run; it can be stepped then"
+    _button("Pause", "pause", "pause", there and snapshot.moving, hold)
+    _button("Resume", "resume", "play_arrow", there and paused, "Go on")
+    _button("Hold", "hold", "pause", there and not snapshot.active and playing, "Stay at this iteration")
+    again = "Watch the stored iterations again"
+    _button("Play", "play", "replay", there and not snapshot.active and not playing, again)
 
 
 def _penalty_button(run: Run | None, snapshot: Snapshot, active: bool) -> None:
-    rho = snapshot.frame.rho if snapshot.frame is not None else nan
+    rho = nan
+    if run is not None and snapshot.frame is not None:
+        rho = run.job.asked or snapshot.frame.rho
+        RHO.set((run.number, rho))
     with st.popover(
         f"ρ = {rho:.4g}" if isfinite(rho) else "ρ",
         key="rho",
@@ -132,8 +104,9 @@ def _penalty_button(run: Run | None, snapshot: Snapshot, active: bool) -> None:
         disabled=not active or not isfinite(rho) or present.locked("rho"),
     ):
         st.caption("The run goes on with this ρ; the schedule's patience starts anew.")
-        for label, factor in (("÷ 10", 0.1), ("÷ 2", 0.5), ("× 2", 2.0), ("× 10", 10.0)):
-            st.button(label, key=f"rho {label}", on_click=_change_rho, args=(run, factor), width="stretch")
+        for label, factor in FACTORS.items():
+            key, leads_to = f"rho {label}", f"ρ becomes {rho * factor:.4g}"
+            st.button(label, key=key, on_click=press, args=(key,), help=leads_to, width="stretch")
 
 
 def _more(active: bool) -> None:
@@ -142,49 +115,111 @@ def _more(active: bool) -> None:
         "Time limit (s)",
         1,
         int(LIMITS.job_seconds),
-        60,
+        begin(LIMIT, 60),
         key=LIMIT,
-        help="Seconds of computing, then the best matching so far is the result",
+        help="Seconds of computing (processor time), then the best matching so far is the result",
     )
-    st.selectbox("Graph", list(OVERLAYS), key=GRAPH, help="Edges drawn over the points")
+    now = list(OVERLAYS).index(begin(GRAPH, "none"))
+    st.selectbox("Graph", list(OVERLAYS), now, key=GRAPH, help="Edges drawn over the points")
     st.toggle(
         "Edit points",
+        begin(EDIT, False),
         key=EDIT,
         disabled=active or present.locked("points"),
         help="Click to add, drag to move, right-click or the Delete key to delete; say who is whose partner; with undo",
     )
     st.toggle(
         "Gap and change apart",
+        begin(APART, False),
         key=APART,
         help="The residual's two parts beside it: how far the blocks are from each other, and how far they moved",
     )
 
 
-def change_pace() -> None:
+# ---- what the buttons do --------------------------------------------------------------------------------------
+
+
+def press(key: str) -> None:
+    """The function of every button."""
+    PRESSES.press(session_name(), key)
+
+
+def perform() -> None:
+    """Do what has been pressed since the last drawing; every drawing begins with this."""
+    PRESSES.perform(session_name())
+
+
+def start() -> str | None:
     run = RUN.get()
-    if run is not None:
-        run.job.pace, run.job.hurry = PACES[st.session_state[PACE]]
+    if run is not None and run.job.snapshot().active:
+        return f"**Start** came too late: run {run.number} is going on."
+    START.set(True)
+    return None
 
 
-# The buttons of a page that is being drawn anew can still be pressed: what they ask for is then no longer to be had.
+def on_run(name: str, does: Callable[[Run], bool]) -> Action:
+    """What a button does with the run; `does` returns False if that was over."""
+
+    def act() -> str | None:
+        run = RUN.get()
+        if run is not None and does(run):
+            return None
+        return f"**{name}** came too late: {'there is no run' if run is None else f'run {run.number} was over'}."
+
+    return act
 
 
-def _pause(run: Run | None, paused: bool) -> None:
-    if run is not None:
-        scrubber.rewind()
-        run.job.resume() if paused else run.job.pause()
-        if not paused:
-            run.job.rest(scrubber.AT_ONCE)
+def pause(run: Run) -> bool:
+    scrubber.rewind()
+    run.job.pause()
+    run.job.rest(scrubber.AT_ONCE)
+    return run.job.snapshot().active
 
 
-def _stop(run: Run | None) -> None:
-    if run is not None:
-        scrubber.rewind()
-        run.job.stop()
-        run.job.wait(0.3)  # it mostly ends at once, and this very update can show what came of it
+def resume(run: Run) -> bool:
+    scrubber.rewind()
+    there = run.job.snapshot().active
+    run.job.resume()
+    return there
 
 
-def _change_rho(run: Run | None, factor: float) -> None:
-    frame = run.job.snapshot().frame if run is not None else None
-    if run is not None and frame is not None and isfinite(frame.rho):
-        run.job.change(frame.rho * factor)
+def stop(run: Run) -> bool:
+    scrubber.rewind()
+    run.job.stop()
+    end = run.job.wait(0.3)  # it mostly ends at once, and this very update can show what came of it
+    return end.active or end.status == "stopped"
+
+
+def hold(run: Run) -> bool:
+    scrubber.hold(run)
+    return True
+
+
+def play(run: Run) -> bool:
+    if run.job.snapshot().active:
+        return False
+    scrubber.play(run)
+    return True
+
+
+def multiply(run: Run, factor: float) -> bool:
+    """Another ρ: a factor of the one that was shown, or that an earlier press has made of it."""
+    number, rho = RHO.get() or (0, nan)
+    if number != run.number or not isfinite(rho) or not run.job.snapshot().active:
+        return False
+    run.job.change(rho * factor)
+    RHO.set((number, rho * factor))
+    return True
+
+
+PRESSES.actions |= {
+    "go": start,
+    "back": on_run("Step back", lambda run: scrubber.step(run, -1)),
+    "step": on_run("Step", lambda run: scrubber.step(run, 1)),
+    "pause": on_run("Pause", pause),
+    "resume": on_run("Resume", resume),
+    "hold": on_run("Hold", hold),
+    "play": on_run("Play", play),
+    "stop": on_run("Stop solver", stop),
+    **{f"rho {name}": on_run(f"ρ {name}", partial(multiply, factor=factor)) for name, factor in FACTORS.items()},
+}

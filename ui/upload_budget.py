@@ -5,13 +5,9 @@ What was read from a file stays with the visitor (`ui.uploads`) when its bytes g
 """
 
 import threading
-from typing import Any
-
-from streamlit import runtime
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from features.limits import LIMITS
+from ui.streamlit_patches import MemoryUploadedFileManager, UploadedFileRec, uploaded_files
 
 LEAST = 1 << 16  # bytes that a file counts at least: an empty one takes memory, too
 Name = tuple[str, str]  # of a session and its file
@@ -56,9 +52,7 @@ class UploadBudget:
 
 
 def begin() -> None:
-    """Watch over this server's files from now on; there is no door of Streamlit's own for it."""
-    if not runtime.exists():
-        return
-    files: Any = runtime.get_instance().uploaded_file_mgr
-    if not isinstance(getattr(files.add_file, "__self__", None), UploadBudget):
+    """Watch over this server's files from now on."""
+    files = uploaded_files()
+    if files is not None and not isinstance(getattr(files.add_file, "__self__", None), UploadBudget):
         files.add_file = UploadBudget(files).add_file

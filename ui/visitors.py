@@ -5,12 +5,11 @@ from collections.abc import Callable
 from time import monotonic
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from features.limits import LIMITS
 from ui.jobs.memory import BROOM
 from ui.jobs.pool import Visitor
+from ui.streamlit_patches import close_session, connected, session_name
 
 FULL = (
     "This server has room for {most} visitors at a time, and they are all here. Please come back in a few minutes, or "
@@ -19,25 +18,10 @@ FULL = (
 KEPT = 100.0  # seconds that a session waits for its page to connect again; a reload needs none (`ui.desk`)
 
 
-def connected(session: str) -> bool:
-    """Whether the page of a session is there; without a server, as in tests, it is."""
-    return not runtime.exists() or runtime.get_instance().is_active_session(session)
-
-
 def current() -> Visitor:
     """The one for whom the page is being drawn."""
-    context = get_script_run_ctx()
-    session = "" if context is None else context.session_id
+    session = session_name()
     return Visitor(session, lambda: connected(session))
-
-
-def forget(session: str) -> None:
-    """Let Streamlit close a session whose page is gone: by itself it would do so when another tab is closed.
-
-    The function is the one for logging out; nothing else closes a session from any thread.
-    """
-    if runtime.exists():
-        runtime.get_instance().clear_user_info_for_session(session)
 
 
 class Door:
@@ -47,7 +31,7 @@ class Door:
         self,
         most: int = LIMITS.visitors,
         clock: Callable[[], float] = monotonic,
-        forget: Callable[[str], None] = forget,
+        forget: Callable[[str], None] = close_session,
     ) -> None:
         self.most, self.clock, self.forget = most, clock, forget
         self._lock = threading.Lock()

@@ -16,7 +16,8 @@ import streamlit as st
 
 import adgm
 from adgm import ADGM
-from adgm.warmup import KEPT, STAGES, complete
+from adgm.computing import NOTICE
+from adgm.precompile import KEPT, STAGES, complete
 from ui.jobs.meanwhile import Meanwhile, possible
 
 Lacks = Callable[[Any], bool]  # of a run's state: whether it cannot go on before more is compiled
@@ -26,12 +27,13 @@ USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then 
 
 
 class WarmUp:
-    """A process that fills numba's cache, stage by stage (`adgm.warmup`); this one then only loads what is there.
+    """A process that fills numba's cache, stage by stage (`adgm.precompile`); this one then only loads what is there.
 
     Where no cache can be written, this process has to compile for itself.
     """
 
     def __init__(self) -> None:
+        NOTICE.quiet = True  # pages say what they wait for
         self.began = monotonic()
         self.wanted = threading.Event()  # somebody waits for it
         self.reached = {name: threading.Event() for name in STAGES}
@@ -54,7 +56,7 @@ class WarmUp:
     def _compile(self) -> None:
         path = str(Path(adgm.__file__).parents[1])
         settings = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))}
-        words = [sys.executable, "-m", "adgm.warmup"]
+        words = [sys.executable, "-m", "adgm.precompile"]
         with suppress(OSError), subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=settings) as process:
             for line in process.stdout or ():
                 if (name := line.strip()) in self.reached:

@@ -42,8 +42,7 @@ PRESETS = {
 def popover(label: str, **looks: Any) -> Iterator[bool]:
     """What pops up with widgets of the choice; yields whether it is open.
 
-    A browser makes what is inside when it is opened. It has forgotten by then what an earlier drawing said a widget
-    begins with, shows the least number instead, and sends that as if it were chosen: so they are drawn only then.
+    A browser makes what is inside when it is opened, and a closed one needs no widgets: they are drawn only then.
     """
     with st.popover(label, key=panel_key(label), on_change="rerun", **looks) as part:
         yield bool(part.open)
@@ -61,10 +60,10 @@ def choose(
 ) -> str:
     """One of several words; it begins with `value`, or with the first."""
     first = value if value in options else options[0]
-    begin(key, first)
-    if st.session_state[key] not in options:  # what there was to choose has changed
-        st.session_state[key] = first
-    found = st.selectbox(label, options, key=key, format_func=format_func, help=help, on_change=on_change)
+    if (now := begin(key, first)) not in options:  # what there was to choose has changed
+        now = st.session_state[key] = first
+    at = options.index(now)
+    found = st.selectbox(label, options, at, key=key, format_func=format_func, help=help, on_change=on_change)
     return first if found is None else found
 
 
@@ -79,8 +78,8 @@ def parameter(declared: Parameter, key: str, value: Value | None = None) -> Valu
     kind: type[int] | type[float] = int if declared.kind == "int" else float
     low, high = declared.low, declared.high
     step = kind(getattr(declared, "step", None) or (1 if kind is int else _step(low, high)))
-    begin(key, kind(first))
-    shared: dict[str, Any] = {"key": key, "help": declared.help, "step": step}
+    now = begin(key, kind(first))
+    shared: dict[str, Any] = {"value": now, "key": key, "help": declared.help, "step": step}
     if math.isfinite(high - low) and 0 < (high - low) / step <= MOST_SLIDER_STEPS:
         found: int | float = st.slider(label, kind(low), kind(high), **shared)
         return found
@@ -173,20 +172,18 @@ def _option(key: str, declared: Option, default: Any, value: Any) -> Any:
         word = choose(label, [*declared.words, OWN_VALUE], key, OWN_VALUE if own else value, help=help)
         if word != OWN_VALUE:
             return word
-        begin(f"{key} value", float(value) if own else 1.0)
-        typed = st.number_input(f"{label}: value", min_value=1e-6, format="%g", key=f"{key} value")
+        now = begin(f"{key} value", float(value) if own else 1.0)
+        typed = st.number_input(f"{label}: value", min_value=1e-6, value=now, format="%g", key=f"{key} value")
         return 1.0 if typed is None else typed
     if declared.words:
         return choose(label, declared.words, key, str(value), help=help)
     if isinstance(default, bool):
-        begin(key, bool(value))
-        return st.checkbox(label, key=key, help=help)
+        return st.checkbox(label, begin(key, bool(value)), key=key, help=help)
     if not isinstance(default, int | float):
         return default
     kind: type[int] | type[float] = type(default)
     small = 0 < abs(default) < 1e-3
-    begin(key, kind(value))
-    shared: dict[str, Any] = {"key": key, "help": help}
+    shared: dict[str, Any] = {"value": begin(key, kind(value)), "key": key, "help": help}
     shared["step"] = kind(1 if kind is int else default / 10 if small else 0.1)
     if kind is float:
         shared["format"] = "%.1e" if small else "%g"

@@ -33,6 +33,7 @@ from adgm._kernels.types import (
     Groups,
     IndexArray,
     LongArray,
+    Price,
     Tables,
     compiled,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "LongArray",
     "Neighbours",
     "Pending",
+    "Price",
     "Progress",
     "Schedule",
     "Tables",

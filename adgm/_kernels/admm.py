@@ -50,6 +50,21 @@ def aim(block, lower, upper, scale, rho, parent, ties, x, y, point):
 
 
 @compiled
+def add_price(price, block, x, lower, upper):
+    """A price within the product of all blocks instead of the unary costs, for the two parts of (21) p_d: the last
+    block closes that product, the first one the unary costs."""
+    out = upper if block + 1 == x.shape[0] else lower
+    for i in range(price.size):
+        share = 1.0
+        for b in range(x.shape[0]):
+            if b != block:
+                share *= x[b, i]
+        out[i] += price[i] * share
+        if block == 0:
+            upper[i] -= price[i]
+
+
+@compiled
 def replace_block(old, new, upper):
     """The block takes its new value: how far it moved (squared), and the energy of the potential that it closes."""
     moved, energy = 0.0, 0.0
@@ -75,13 +90,27 @@ def move_duals(parent, rho, x, y):
 
 @compiled
 def admm(
-    tables, scale, first_set, other_set, parent, x, y, schedule, progress, pending, clock, iterations, given, trace
+    tables,
+    price,
+    scale,
+    first_set,
+    other_set,
+    parent,
+    x,
+    y,
+    schedule,
+    progress,
+    pending,
+    clock,
+    iterations,
+    given,
+    trace,
 ):
     """At most `iterations` iterations; returns how many are done, why it ended, and where it is: progress and pending.
 
     The blocks x, the duals y and the trace are written in place. A trace row is gap, change, ρ, energy: what the
     iteration ended with, ρ as it was during it. Where a pairwise column is missing the block waits: `given` then
-    brings the columns' part of its linear term (empty: nothing is given).
+    brings the columns' part of its linear term (empty: nothing is given). `price`: see `adgm.prices`.
     """
     n_blocks, n = x.shape
     ties = count_ties(parent)
@@ -98,7 +127,8 @@ def admm(
             if not contract(tables, clock, b, x, support, count, given, use_given, lower, upper):
                 return done, MISSING, progress, Pending(b, change, energy)
             use_given = False
-            aim(b, lower, upper, scale, rho, parent, ties, x, y, point)
+            add_price(price.each, b, x, lower, upper)
+            aim(b, lower, upper, scale, rho + price.hold, parent, ties, x, y, point)
             project(point, first_set if b == 0 else other_set, new, value, kept)  # (29) v0-x-update
             moved, paid = replace_block(x[b], new, upper)
             count[b] = list_support(new, support[b])

@@ -121,12 +121,13 @@ def joint(orders, opens, root, key, child, stop, target, value, on, v, w):
 
 
 @compiled
-def least_joint(root, child, stop, target, value, row, n1):
-    """(n, n1): for every variable and row, the least that `joint` can say of the variable and one of that row, whatever
-    is on; for one symmetric tree of third order with `whole` nodes, where a row has at most one variable on."""
-    n = row.size
-    least, cost, low = np.zeros((n, n1)), np.zeros(n), np.zeros(n1)
-    for v in range(n):
+def least_joint(root, child, stop, target, value, row, begin, end, least):
+    """least (n, n1): for every variable and row, the least that `joint` can say of the variable and one of that row,
+    whatever is on; what the variables from `begin` to `end` have to do with later ones. For one symmetric tree of third
+    order with `whole` nodes, where a row has at most one variable on."""
+    n, n1 = least.shape
+    cost, low = np.zeros(n), np.zeros(n1)
+    for v in range(begin, end):
         for w in range(v + 1, n):
             total, first, last = 0.0, np.int64(child[root[0, v] + w]), np.int64(stop[root[0, v] + w])
             for e in range(first, last):
@@ -140,4 +141,3 @@ def least_joint(root, child, stop, target, value, row, n1):
             if total < 0.0:
                 least[v, row[w]] = min(least[v, row[w]], total)
                 least[w, row[v]] = min(least[w, row[v]], total)
-    return least

@@ -103,6 +103,17 @@ def repeats(lines):
 
 
 @compiled
+def ties(matrix, group):
+    """Whether two different variables of one row or column have a cost together."""
+    for line in range(group.start.size - 1):
+        for e in range(group.start[line], group.start[line + 1]):
+            for f in range(group.start[line], group.start[line + 1]):
+                if e != f and matrix[group.member[e], group.member[f]] != 0.0:
+                    return True
+    return False
+
+
+@compiled
 def wake(awake, start, member, line):
     """Wake the variables of a row or of a column; how many of them slept."""
     woken = 0
@@ -189,12 +200,16 @@ def doze(here, on, edges, in_row, in_col, awake, v, n_awake, swaps, tolerance):
 
 
 @compiled
-def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps, tolerance):
-    """Look at the variables that are awake, from v on, until a change pays; or only at v, if it `must` or others can
-    `doze`. A function of its own, entered once per change, since a call per look would take as long as the look.
+def scan(
+    here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps, tolerance, looks
+):
+    """Look at the variables that are awake, from v on, until a change pays or `looks` are used up; or only at v, if it
+    `must` or others can `doze`. A function of its own, entered once per change, since a call per look would take as
+    long as the look.
 
     Returns the last v, how many are awake, what the change costs, how many leave (`gone`) and join (`came`), who joins
-    beside v, and −1 or a column that this look misses. `quick`, `chains`, `swaps`: see `descend`."""
+    beside v, −1 or a column that this look misses, and how many looks are left. `quick`, `chains`, `swaps`: see
+    `descend`."""
     linear, row, col, number, reach, least = here.linear, here.row, here.col, here.number, here.reach, here.least
     column_of, columns = here.tables.column.slot, here.tables.column.data
     row_of, rows = here.tables.row.slot, here.tables.row.data
@@ -202,7 +217,8 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
     order2, opens2, root2, key2, child2, stop2, target2, value2 = here.sets
     limited = here.row_kind != BOX and here.col_kind != BOX
     loose_row, loose_col = here.row_kind != SIMPLEX, here.col_kind != SIMPLEX
-    n1, n2 = number.shape
+    row_start, row_member, _ = here.rows
+    col_start, col_member, _ = here.cols
 
     def cost(v, n_gone, n_came):
         total, missing = joining(linear, column_of, columns, row_of, rows, pairs, v, gone, n_gone, came, n_came)
@@ -247,14 +263,23 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
         if missing < 0 and n_gone + n_came > 0 and (left_row < 0 or loose_row) and (left_col < 0 or loose_col):
             best = base
         # The row left behind takes the column left behind; or either of them takes a free node.
-        for other in range(0 if chains else left_col, n1 + n2 if chains else left_col + 1):
-            w, fits = NOBODY, False
-            if 0 <= other < n2 and left_row >= 0:
-                w = number[left_row, other]
-                fits = other == left_col or (chains and in_col[other] < 0 and (left_col < 0 or loose_col))
-            elif other >= n2 and left_col >= 0 and (left_row < 0 or loose_row):
-                w = number[other - n2, left_col]
-                fits = in_row[other - n2] < 0
+        in_line, in_both = 0, 0
+        if not chains and left_row >= 0 and left_col >= 0:
+            in_line = 1
+        if chains and left_row >= 0:
+            in_line = row_start[left_row + 1] - row_start[left_row]
+        if chains and left_col >= 0 and (left_row < 0 or loose_row):
+            in_both = col_start[left_col + 1] - col_start[left_col]
+        in_both += in_line
+        for e in range(in_both):
+            if not chains:
+                w, fits = number[left_row, left_col], True
+            elif e < in_line:
+                w = np.int64(row_member[row_start[left_row] + e])
+                fits = col[w] == left_col or (in_col[col[w]] < 0 and (left_col < 0 or loose_col))
+            else:
+                w = np.int64(col_member[col_start[left_col] + e - in_line])
+                fits = in_row[row[w]] < 0
             if w < 0 or not fits or missing >= 0:
                 continue
             if fast:
@@ -273,12 +298,13 @@ def scan(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, 
             for k in range(n_gone):
                 on[gone[k]] = True
         if must or missing >= 0 or best < -tolerance:
-            return v, n_awake, best, n_gone, n_came, partner, missing
+            return v, n_awake, best, n_gone, n_came, partner, missing, looks
         awake[v] = False
         n_awake -= 1
-        if least.size:
+        looks -= 1 + in_both
+        if least.size or looks <= 0:
             break
-    return v, n_awake, np.inf, 0, 0, NOBODY, NOBODY
+    return v, n_awake, np.inf, 0, 0, NOBODY, NOBODY, looks
 
 
 @compiled
@@ -293,9 +319,9 @@ def unstored(column_of, row_of, who, count):
 
 
 @compiled
-def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance, most, clock):
+def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance, most, looks, clock):
     """Take the changes at the variables `forced`, whatever they cost; then every change that lowers the energy by more
-    than `tolerance`, until no variable is `awake` or `most` were taken.
+    than `tolerance`, until no variable is `awake`, `most` were taken, or `looks` are used up.
 
     One look at a variable that is off: it joins, its row's and its column's holders leave, and the nodes that they
     leave behind pair up (a swap), move to a free node (only if `thorough` and without hyperedges: it takes long), or
@@ -332,8 +358,9 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
         v = forced[done] if must else at
         if here.least.size and not must:
             v, n_awake = doze(here, on, edges, in_row, in_col, awake, v, n_awake, swaps, tolerance)
-        v, n_awake, best, n_gone, n_came, partner, missing = scan(
-            here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps, tolerance
+        v, n_awake, best, n_gone, n_came, partner, missing, looks = scan(
+            *(here, on, pairs, edges, awake, in_row, in_col, gone, came, v, n_awake, must, quick, chains, swaps),
+            *(tolerance, looks),
         )
         if not must:
             at = v
@@ -373,7 +400,8 @@ def descend(here, on, pairs, edges, awake, forced, thorough, descent, tolerance,
             awake[v] = False
             n_awake -= 1
         elif n_awake > 0:
-            continue
+            if looks <= 0:
+                return EXHAUSTED, Descent(at, done, recent, changes, gain)
         elif thorough and recent > 0:
             awake[:] = True
             n_awake, recent = on.size, 0

@@ -35,6 +35,24 @@ def overwrite(out, values):
         out[i] = values[i]
 
 
+@kept
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+def first_lowest(values):
+    """The lowest of some numbers, none of them NaN, and the first that it is; (infinity, −1) if there is none."""
+    lowest, block = np.inf, -1
+    for first in range(0, values.size, 256):
+        least = np.inf
+        for i in range(first, min(values.size, first + 256)):
+            least = min(least, values[i])
+        if least < lowest:
+            lowest, block = least, first
+    if block >= 0:
+        for i in range(block, values.size):
+            if values[i] == lowest:
+                return lowest, i
+    return lowest, -1
+
+
 class Columns(NamedTuple):
     """Stored columns of the pairwise matrix: column j of it is `data[slot[j]]`, or not there if slot[j] < 0."""
 
@@ -70,6 +88,13 @@ class Tables(NamedTuple):
     column: Columns  # F[:, j], for the first mode left open
     row: Columns  # F[j, :], for the second mode left open; the same arrays where F is symmetric
     fibers: Fibers
+
+
+class Price(NamedTuple):
+    """A price of matches, written as a product of all blocks: see `adgm.prices`."""
+
+    each: FloatArray  # of every variable, taken from the unary costs; empty: there is none
+    hold: float  # what holds the blocks together beside ρ
 
 
 class Groups(NamedTuple):

@@ -25,7 +25,9 @@ from adgm.solver import ADGM
 from adgm.state import State
 from adgm.tied_rows import TiedNode, TiedRoot
 
-TOLERANCE = 1e-6  # a matching is called optimal if none is better by more than this share of its energy
+# A matching is called optimal if none is better by more than this share of the costs' spread, or by more than what its
+# energy, a floating-point number, can be off.
+TOLERANCE, ROUNDING = 1e-8, 16 * np.finfo(float).eps
 PROGRESS = 0.1  # a node is split when as many sweeps as its patience lasts close less than this share of its gap
 
 
@@ -33,9 +35,16 @@ PROGRESS = 0.1  # a node is split when as many sweeps as its patience lasts clos
 class BoundState(State):
     """What a search for a bound has proved so far."""
 
+    spread: float  # of the costs: see `tolerance`
     lower: float = -np.inf  # no matching costs less
     nodes: int = 1
+    work: float = 0.0  # pair costs visited
     proved: bool = False
+
+    @property
+    def gap(self) -> float:
+        """How far the best matching may be from optimal, as a share; 0 when proved optimal."""
+        return relative_gap(self.best_energy, self.lower, self.spread)
 
 
 S = TypeVar("S", bound=State)
@@ -49,31 +58,20 @@ class DDState(BoundState):
     root: TiedRoot
     current: Node | TiedNode | None  # the node being swept
     waiting: tuple[Node | TiedNode, ...] = ()
-    floor: float = np.inf  # the least that is left in nodes closed without reaching the best matching
-    work: float = 0.0  # pair costs visited
     suggested: Assignment | None = None  # the last matching that a sweep led to
     stuck: bool = False  # a gap remains, and splitting is not allowed any further
 
-    @property
-    def scale(self) -> float:
-        return self.root.scale
 
-    @property
-    def gap(self) -> float:
-        """How far the best matching may be from optimal, as a share; 0 when proved optimal."""
-        return relative_gap(self.best_energy, self.lower, self.scale)
+def tolerance(energy: float, spread: float) -> float:
+    """How little better than `energy` is no better, where costs differ by `spread` (see `Problem.spread`)."""
+    return max(TOLERANCE * spread, ROUNDING * abs(energy))
 
 
-def tolerance(energy: float, scale: float) -> float:
-    """How little better than `energy` is no better; `scale` is what one cost is like, for energies around zero."""
-    return TOLERANCE * max(abs(energy), 1e-3 * scale)
-
-
-def relative_gap(energy: float, lower: float, scale: float) -> float:
+def relative_gap(energy: float, lower: float, spread: float) -> float:
     """(energy − lower) / the larger magnitude of both; 0 within the tolerance, infinite without a bound."""
     if not (np.isfinite(energy) and np.isfinite(lower)):
         return np.inf
-    if energy - lower <= 1.01 * tolerance(energy, scale):
+    if lower >= energy - tolerance(energy, spread):
         return 0.0
     return (energy - lower) / max(abs(energy), abs(lower))
 
@@ -113,7 +111,7 @@ class DD:
 
     def init(self, problem: Problem) -> DDState:
         root = TiedRoot(problem)
-        state = DDState(iteration=0, x=np.zeros(problem.n), root=root, current=root.node())
+        state = DDState(iteration=0, x=np.zeros(problem.n), root=root, spread=problem.spread, current=root.node())
         if self.start == "adgm":
             found = Run(problem, ADGM()).finish()
             return begin_with(state, found.assignment, found.energy)
@@ -134,7 +132,7 @@ class DD:
     def _sweep(self, problem: Problem, state: DDState) -> DDState:
         """One sweep of the current node, its arrays being ours to change, and what follows from it."""
         root, node, waiting, nodes = state.root, state.current, state.waiting, state.nodes
-        floor, stuck = state.floor, False
+        stuck = False
         assert node is not None
         work = state.work + node.work
         probing = len(node.gains) % self.probe_every == self.probe_every - 1
@@ -143,9 +141,11 @@ class DD:
         if chosen is not None and state.iteration % node.looks == 0:
             suggested = improve(problem, root.matching(chosen))[0]
             state = replace(better(problem, state, suggested), suggested=suggested)
+        ends = None if chosen is None else node.ends()
+        for end in ends or ():
+            state = better(problem, state, root.matching(end))
         limit = self._limit(state)
-        if node.lower >= limit or node.rows <= 1:
-            floor = min(floor, node.lower)
+        if ends is not None or node.lower >= limit:
             current = None
         elif stalled(node, limit):
             stuck = nodes >= self.max_nodes
@@ -161,26 +161,31 @@ class DD:
             waiting = waiting[:at] + waiting[at + 1 :]
             if current.lower >= limit:
                 current = None
-        ends = [w.lower for w in waiting] + ([current.lower] if current else [])
-        lower = float(max(state.lower, min([limit, floor, *ends])))
+        least = min([w.lower for w in (*waiting, current) if w is not None], default=np.inf)
+        reached = self._target(state) if least >= limit else least + root.offset
+        lower = float(max(state.lower, reached))
         return replace(
             state,
             iteration=state.iteration + 1,
             current=current,
             waiting=waiting,
             lower=lower,
-            floor=floor,
             nodes=nodes,
             work=work,
-            proved=bool(relative_gap(state.best_energy, lower, root.scale) == 0.0),
+            proved=bool(relative_gap(state.best_energy, lower, state.spread) == 0.0),
             stuck=stuck or current is None,
         )
 
     @staticmethod
-    def _limit(state: DDState) -> float:
+    def _target(state: DDState) -> float:
         """What a matching must cost less than to be of interest."""
         energy = state.best_energy
-        return energy - tolerance(energy, state.root.scale) if np.isfinite(energy) else np.inf
+        return energy - tolerance(energy, state.spread) if np.isfinite(energy) else np.inf
+
+    @staticmethod
+    def _limit(state: DDState) -> float:
+        """The same beside what every matching pays."""
+        return DD._target(state) - state.root.offset
 
     @staticmethod
     def _next(problem: Problem, waiting: tuple[Node | TiedNode, ...]) -> int:

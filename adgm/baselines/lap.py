@@ -7,7 +7,6 @@ import numpy as np
 
 from adgm.problem import ANY, AT_MOST_ONE, Problem
 from adgm.rounding import Assignment, hungarian
-from adgm.run import unary_costs
 from adgm.state import State
 
 
@@ -27,7 +26,7 @@ class LAP:
     def step(self, problem: Problem, state: State, n: int = 1) -> State:
         if state.converged or n <= 0:
             return state
-        unary = unary_costs(problem)
+        unary = problem.unary
         gain = 0.5 - 0.5 * unary / (float(np.abs(unary).max()) or 1.0)  # on [0, 1], 0.5 where the cost is 0
         choices = [hungarian(problem, gain, 0.5 if ANY in (problem.rows, problem.cols) else -1.0)]
         if problem.rows == problem.cols == AT_MOST_ONE:

@@ -13,12 +13,14 @@ import threading
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from time import perf_counter
 from typing import IO, Any
 
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
 from adgm.branch_and_bound import PairCosts
+from adgm.computing import clocks
 from adgm.deadline import TimeUp, check_time
 from adgm.options import check, option
 from adgm.problem import EXACTLY_ONE, Problem
@@ -104,7 +106,11 @@ def ask(arrays: dict[str, Any], lines: list[str]) -> None:
             ]
             for thread in threads:
                 thread.start()
+            looked = perf_counter()
             while any(thread.is_alive() for thread in threads):
+                before, looked = looked, perf_counter()
+                for clock in clocks():  # the other process computes all the while
+                    clock.add(looked - before)
                 check_time()
                 threads[1].join(TICK)
         finally:

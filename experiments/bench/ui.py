@@ -83,7 +83,7 @@ def one_start(browser: Any, cache: str, *, wait: bool = False) -> tuple[float, f
         if wait:
             page.finish()
             subprocess.run(
-                [sys.executable, "-m", "adgm.warmup"],
+                [sys.executable, "-m", "adgm.precompile"],
                 cwd=ROOT,
                 env={**os.environ, "NUMBA_CACHE_DIR": cache},
                 stdout=subprocess.DEVNULL,

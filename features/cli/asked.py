@@ -22,7 +22,7 @@ def add_command(commands: Any, name: str, about: str, examples: str, run: Callab
     command = commands.add_parser(name, description=about, epilog=examples, usage=usage)
     _pair_options(command)
     method, out = (command.add_argument_group(title) for title in ("who minimises the cost", "what comes out"))
-    method.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop after so long with the best so far")
+    method.add_argument("--time-limit", type=float, metavar="SECONDS", help="computing time, then the best so far")
     out.add_argument("-o", "--output", metavar="DIR", help="write pictures and tables to this folder")
     command.set_defaults(run=run)
     return method, out

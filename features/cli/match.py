@@ -45,6 +45,8 @@ def run(asked: argparse.Namespace) -> None:
     print(f"{pair.name}\n{recipe.title}\n{found.metrics}")
     to_best = f"the best after {result.seconds_to_best:.2f} s"
     print(f"run        {result.status} after {result.iterations} iterations, {result.seconds:.2f} s, {to_best}")
+    if result.note:
+        print(f"note       {result.note}")
     if found.verification is not None:
         print(f"check      {found.verification.verdict}")
     if asked.output is not None:

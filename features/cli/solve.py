@@ -4,12 +4,12 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from adgm import METHODS, Problem, State, solve
+from adgm.computing import ProcessorTime
 from adgm.lower_bound import bound, refusal
 from adgm.rounding import Assignment, best_rounding
 from features.cli.base import listed, several
@@ -23,9 +23,9 @@ USAGE = "python -m features solve FILE  [options]"
 ABOUT = """\
 Solve a matching problem from a file: .dd, .dd.xz (gmbench), QAPLIB's .dat, or NPZ.
 
-With --json every improvement is a line of JSON: the iteration, the time in seconds, the value (minimised), the best
-lower bound so far (null: none yet) and the assignment, the partner of every left node (null: none). A last line says
-how it ended: the status, the seconds of computing and those until the best was found.
+With --json every improvement is a line of JSON: the iteration, the seconds of computing, the value (minimised), the
+best lower bound so far (null: none yet) and the assignment, the partner of every left node (null: none). A last line
+says how it ended: the status, the seconds of computing and those until the best was found.
 """
 EXAMPLES = """\
 examples:
@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
     command.add_argument("problem", metavar="FILE", help="the problem; .opt, .gt and .sln beside it are read too")
     command.add_argument("--method", metavar="KEY", default="adgm+", help="who minimises the cost (adgm+)")
     several(command, "--option", "NAME=VALUE", "an option of the method; may be repeated")
-    command.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop after so long with the best so far")
+    command.add_argument("--time-limit", type=float, metavar="SECONDS", help="computing time, then the best so far")
     command.add_argument("--bound", type=float, metavar="SECONDS", help="then look for a proof, for so long")
     command.add_argument("--json", action="store_true", help="a line of JSON for every improvement")
     command.add_argument(
@@ -53,7 +53,7 @@ class Progress:
 
     def __init__(self, problem: Problem, aloud: bool) -> None:
         self.problem, self.aloud = problem, aloud
-        self.began = perf_counter()
+        self.clock = ProcessorTime()
         self.iteration = 0
         self.best: Assignment | None = None
         self.value, self.bound = np.inf, -np.inf
@@ -78,7 +78,7 @@ class Progress:
         assert self.best is not None
         return {
             "iteration": self.iteration,
-            "time": round(perf_counter() - self.began, 6),
+            "time": round(self.clock(), 6),
             "value": self.value,
             "bound": self.bound if np.isfinite(self.bound) else None,
             "assignment": partners(self.problem, self.best),
@@ -107,7 +107,8 @@ def run(asked: argparse.Namespace) -> None:
     except TypeError as error:
         raise ValueError(f"{entry.label} does not take these options: {error}.") from error
     progress = Progress(problem, asked.json)
-    result = solve(problem, method, watch=progress, every=EVERY, time_limit=asked.time_limit)
+    with progress.clock.working():
+        result = solve(problem, method, watch=progress, every=EVERY, time_limit=asked.time_limit)
     proved = getattr(result.state, "proved", False)
     progress.iteration = result.iterations
     progress.found(result.assignment, result.energy, result.energy if proved else -np.inf)
@@ -115,10 +116,11 @@ def run(asked: argparse.Namespace) -> None:
         _prove(problem, progress, asked.bound)
     if asked.json:
         spent = {"seconds": round(result.seconds, 6), "seconds_to_best": round(result.seconds_to_best, 6)}
-        print(json.dumps({**progress.line(), "status": result.status, **spent}), flush=True)
+        note = {"note": result.note} if result.note else {}
+        print(json.dumps({**progress.line(), "status": result.status, **spent, **note}), flush=True)
     else:
         how = f"{result.status} after {result.iterations} iterations, the best after {result.seconds_to_best:.2f} s"
-        print(_summary(file, progress, how))
+        print(_summary(file, progress, how) + (f"\n{result.note}" if result.note else ""))
     if asked.output is not None:
         _write(asked.output, file, progress)
 
@@ -126,7 +128,8 @@ def run(asked: argparse.Namespace) -> None:
 def _prove(problem: Problem, progress: Progress, seconds: float) -> None:
     if sentence := refusal(problem):
         raise ValueError(sentence)
-    found = bound(problem, progress.best, time_limit=seconds, watch=progress)
+    with progress.clock.working():
+        found = bound(problem, progress.best, time_limit=seconds, watch=progress)
     progress.found(found.best, found.best_energy, found.lower)
 
 
@@ -139,7 +142,7 @@ def _summary(file: ProblemFile, progress: Progress, how: str) -> str:
         lines.append(f"bound      {number(score(progress.bound, file.sense))}")
     if file.optimum is not None:
         lines.append(f"optimum    {number(score(file.optimum, file.sense))}")
-    lines.append(f"run        {how}, {perf_counter() - progress.began:.2f} s")
+    lines.append(f"run        {how}, {progress.clock():.2f} s")
     return "\n".join(lines)
 
 

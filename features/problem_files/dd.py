@@ -41,6 +41,9 @@ FORM = {
 }
 WORDS = {word: len(form.split()) for word, form in FORM.items()}
 SPACE, NEWLINE = 32, 10
+MOST = dict.fromkeys(WORDS, LIMITS.nodes) | {"a": LIMITS.node_pairs, "e": LIMITS.pair_costs}  # lines of a kind
+MOST |= dict.fromkeys(("n0", "n1"), LIMITS.pair_costs)
+BLOCK = 1 << 21  # bytes of whole lines that are looked at together
 NUMERIC = np.isin(np.arange(256), list(b"0123456789+-.eE \t\r\n"))
 MARK = b"c adgm {"
 LONGEST_MARK = 2000
@@ -144,33 +147,65 @@ def other_constraints(problem: Problem) -> str:
 
 def _parsed(data: bytes) -> tuple[dict[str, Lines], dict[str, Any]]:
     """All lines by their keyword, in arrays; and what our own comment says."""
+    found: dict[str, list[Lines]] = {word: [] for word in WORDS}
+    about: dict[str, Any] = {}
+    begin = before = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin + BLOCK, begin + BLOCK + LIMITS.line_letters + 1) + 1
+        end = end or min(len(data), begin + BLOCK + LIMITS.line_letters + 1)
+        lines, ours = _block(data[begin:end], before)
+        about = about or ours
+        for word, some in lines.items():
+            found[word].append(some)
+            if (most := MOST[word]) < sum(len(one.number) for one in found[word]):
+                raise ProblemFileError(f"there are more than {most} lines “{FORM[word]}”; that is the most accepted.")
+        before += data.count(b"\n", begin, end)
+        begin, silent = end, before - sum(len(one.number) for some in found.values() for one in some)
+        if silent > LIMITS.nodes:
+            raise ProblemFileError(
+                f"{silent} lines are empty or comments up to line {before}; at most {LIMITS.nodes} are accepted."
+            )
+    joined = {
+        word: Lines(word, np.concatenate([one.number for one in some]), np.concatenate([one.values for one in some]))
+        for word, some in found.items()
+    }
+    _check_order(joined)
+    return joined, about
+
+
+def _block(data: bytes, before: int) -> tuple[dict[str, Lines], dict[str, Any]]:
+    """The same for a piece of the file, with so many lines before it: on the way it takes thirty times its size."""
     text = np.frombuffer(data + b"\n", np.uint8)
     ends = np.flatnonzero(text == NEWLINE)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    for line in np.flatnonzero(ends - starts > LIMITS.line_letters)[:1]:
+        raise ProblemFileError(
+            f"line {before + line + 1} has more than {LIMITS.line_letters} letters; that is the most accepted."
+        )
     visible = text > SPACE
     word_at = np.flatnonzero(visible & ~np.concatenate([[False], visible[:-1]]))
     line_of = np.searchsorted(ends, word_at)
     words = np.bincount(line_of, minlength=len(ends))
     first = word_at[np.concatenate([[True], line_of[1:] != line_of[:-1]])] if len(word_at) else word_at
     filled = np.flatnonzero(words)
-    kind = _kinds(text, first, filled)
+    number = before + filled + 1
+    kind = _kinds(text, first, number)
     about: dict[str, Any] = {}
     ours = kind == 0
     for k, letter in enumerate(MARK):
         ours &= text[np.minimum(first + k, len(text) - 1)] == letter
     for at, line in zip(first[ours][:1], filled[ours][:1], strict=True):
-        about = _mark(data[at + len(MARK) : ends[line]], line + 1)
+        about = _mark(data[at + len(MARK) : ends[line]], before + line + 1)
     found = {}
-    starts = np.concatenate([[0], ends[:-1] + 1])
     for code, (word, expected) in enumerate(WORDS.items(), 1):
         mine = filled[kind == code]
-        wrong = np.flatnonzero(words[mine] != expected)
-        for row in wrong[:1]:
+        for row in np.flatnonzero(words[mine] != expected)[:1]:
             raise ProblemFileError(
-                f"line {mine[row] + 1}: {words[mine[row]]} words, but a line “{word}” has {expected}: {FORM[word]}."
+                f"line {before + mine[row] + 1}: {words[mine[row]]} words, but a line “{word}” has {expected}: "
+                f"{FORM[word]}."
             )
-        values = _numbers(text, starts[mine], ends[mine] + 1, first[kind == code], word, mine + 1)
-        found[word] = Lines(word, mine + 1, values.reshape(len(mine), expected - 1))
-    _check_order(found)
+        values = _numbers(text, starts[mine], ends[mine] + 1, first[kind == code], word, number[kind == code])
+        found[word] = Lines(word, number[kind == code], values.reshape(len(mine), expected - 1))
     return found, about
 
 
@@ -188,8 +223,7 @@ def _kinds(text: NDArray[np.uint8], first: Longs, lines: Longs) -> NDArray[np.in
     for row in np.flatnonzero(kind < 0)[:1]:
         shown = text[first[row] : first[row] + 20].tobytes().split()[0].decode("ascii", "replace")
         raise ProblemFileError(
-            f"line {lines[row] + 1}: begins with {brief(shown)}; a line of a .dd file begins with c, "
-            f"{', '.join(WORDS)}."
+            f"line {lines[row]}: begins with {brief(shown)}; a line of a .dd file begins with c, {', '.join(WORDS)}."
         )
     return kind
 

@@ -23,10 +23,11 @@ import cv2
 import numpy as np
 import streamlit as st
 from numpy.typing import ArrayLike, NDArray
-from streamlit import runtime
 
 from features.plots import theme
 from features.plots.theme import KindLook
+from ui.canvas.edits import Edits, Points, as_origin, as_partners, numbered
+from ui.streamlit_patches import media
 
 Kind = Literal["correct", "wrong", "stray", "rejected", "missed", "candidate", "score"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # a line carries the position of its kind
@@ -48,7 +49,6 @@ LOOKS: dict[Kind, dict[str, Any]] = {
     "score": {"name": "match", "colour": "", "dash": [], "mark": "", "judged": False},  # coloured by its value
 }
 Mode = Literal["view", "edit"]
-Points = NDArray[np.float64]
 
 MOST_POINTS = 2000  # per image: what a browser may send
 LOSSLESS_PIXELS = 400_000  # larger images travel as JPEG
@@ -124,31 +124,6 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Edits:
-    """The points as the user has left them; `revision` counts the edits since the page's own `start`."""
-
-    left: Points
-    right: Points
-    start: str
-    revision: int = 0
-    partners: tuple[tuple[int, int], ...] | None = None  # who truly belongs together; None: nobody has said
-
-    @property
-    def changed(self) -> bool:
-        return self.revision > 0
-
-    @property
-    def truth(self) -> NDArray[np.int64] | None:
-        """The right partner of each left point, −1 for none."""
-        if self.partners is None:
-            return None
-        found = np.full(len(self.left), -1)
-        for i, j in self.partners:
-            found[i] = j
-        return found
-
-
-@dataclass(frozen=True, eq=False)
 class Shown:
     """What the user has done: the isolated line and its index among those shown, and the points."""
 
@@ -172,7 +147,9 @@ def edits(key: str, left: ArrayLike, right: ArrayLike, truth: NDArray[np.int64] 
     kept = st.session_state.get(_slot(key, "edits"))
     if kept is None or kept.start != start:
         partners = None if truth is None else tuple((i, j) for i, j in enumerate(truth.tolist()) if j >= 0)
-        kept = st.session_state[_slot(key, "edits")] = Edits(left, right, start, partners=partners)
+        counts = len(left), len(right)
+        kept = Edits(left, right, start, origin=numbered(counts), counts=counts, partners=partners)
+        st.session_state[_slot(key, "edits")] = kept
     return cast(Edits, kept)
 
 
@@ -230,9 +207,11 @@ def show(
     """
     _check(lines, left, right)
     drawn = Edits(left.points, right.points, _digest(left.points, right.points))
+    numbers: Sequence[Sequence[int] | None] = (None, None)
     if mode == "edit":
         drawn = _edits_shown_as(key, drawn)
         left, right = _with_points(left, drawn.left), _with_points(right, drawn.right)
+        numbers = drawn.origin
     pick: _Pick = st.session_state.get(_slot(key, "pick"), _Pick())
     _COMPONENT(
         key=key,
@@ -251,7 +230,7 @@ def show(
             "final": final,
             "kinds": list(LOOKS.values()),
             "module": module(key),
-            "sides": [_side(left, f"{key}-left"), _side(right, f"{key}-right")],
+            "sides": [_side(left, f"{key}-left", numbers[0]), _side(right, f"{key}-right", numbers[1])],
             "partners": drawn.partners or (),
             "start": drawn.start,
             "revision": drawn.revision,
@@ -312,17 +291,18 @@ def _receive_points(key: str, left: Picture | None, right: Picture | None) -> No
     kept = st.session_state.get(_slot(key, "edits"))
     if kept is None or not isinstance(sent, dict) or sent.get("start") != kept.start:
         return  # an edit of points that have been replaced since
-    new, partners = [kept.left, kept.right], kept.partners
+    new, origin, partners = [kept.left, kept.right], kept.origin, kept.partners
     with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError):
-        given = [_as_points(sent["left"]), _as_points(sent["right"])]
-        told = _as_partners(sent["partners"], len(given[0]), len(given[1]))
+        given = [_as_points([row[:2] for row in sent[side]]) for side in ("left", "right")]
+        numbers = [as_origin(sent[side], count) for side, count in zip(("left", "right"), kept.counts, strict=True)]
+        told = as_partners(sent["partners"], len(given[0]), len(given[1]))
         if max(map(len, given)) <= MOST_POINTS:
-            new = [_within(given[0], left), _within(given[1], right)]
+            new, origin = [_within(given[0], left), _within(given[1], right)], (numbers[0], numbers[1])
             partners = told if told or kept.partners is not None else None
     # A refused edit is answered under its own number too: the browser then shows the kept points again.
     revision = sent.get("revision")
     number = revision if isinstance(revision, int) else kept.revision + 1
-    st.session_state[_slot(key, "edits")] = Edits(new[0], new[1], kept.start, number, partners)
+    st.session_state[_slot(key, "edits")] = Edits(new[0], new[1], kept.start, number, origin, kept.counts, partners)
 
 
 def _receive_pick(key: str) -> None:
@@ -349,16 +329,6 @@ def _as_points(values: ArrayLike) -> Points:
     return points
 
 
-def _as_partners(values: Any, n1: int, n2: int) -> tuple[tuple[int, int], ...]:
-    """Pairs of existing points, nobody twice."""
-    pairs = tuple((i, j) for i, j in values)
-    for side, count in ((0, n1), (1, n2)):
-        numbers = [pair[side] for pair in pairs]
-        if not all(type(k) is int and 0 <= k < count for k in numbers) or len(set(numbers)) < len(numbers):
-            raise ValueError(f"partners must be pairs of numbers below {n1} and {n2}, each of them once")
-    return pairs
-
-
 def _within(points: Points, image: Picture | None) -> Points:
     return points if image is None else np.clip(points, 0, image.size)
 
@@ -366,15 +336,19 @@ def _within(points: Points, image: Picture | None) -> Points:
 def _with_points(side: Side, points: Points) -> Side:
     if points is side.points:
         return side
-    fits = len(points) == len(side.points)
+    fits = np.array_equal(points, side.points)
     return Side(points, side.image, side.edges if fits else None, side.label, side.names if fits else ())
 
 
-def _side(side: Side, coordinates: str) -> dict[str, Any]:
+def _side(side: Side, coordinates: str, numbers: Sequence[int] | None) -> dict[str, Any]:
+    """One side; in edit mode each point carries its number, so that it is told apart after points have been removed."""
+    points = np.round(side.points, 2).tolist()
+    if numbers is not None:
+        points = [[*point, number] for point, number in zip(points, numbers, strict=True)]
     return {
         "src": "" if side.image is None else image_address(side.image, coordinates),
         "box": [round(edge, 2) for edge in side.box],
-        "points": np.round(side.points, 2).tolist(),
+        "points": points,
         "edges": [] if side.edges is None else side.edges.ravel().tolist(),
         "label": side.label,
         "names": [str(name) for name in side.names],
@@ -397,13 +371,6 @@ def _encoded(digest: str, _rgb: NDArray[np.uint8]) -> tuple[str, bytes]:
     if not ok:
         raise ValueError(f"an image of {width} × {height} pixels could not be encoded for the browser")
     return ("image/png" if small else "image/jpeg"), content.tobytes()
-
-
-def media(content: bytes, mimetype: str, coordinates: str) -> str:
-    """The address under which the browser fetches this content; empty where no server runs."""
-    if not runtime.exists():
-        return ""
-    return runtime.get_instance().media_file_mgr.add(content, mimetype, f"canvas-{coordinates}")
 
 
 def _digest(*arrays: NDArray[Any]) -> str:

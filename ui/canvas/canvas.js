@@ -267,7 +267,7 @@ class Board {
     this.settled ??= this.points;
     const [left, top, width, height] = this.boxes[side];
     const kept = [round(clamp(place[0], left, left + width)), round(clamp(place[1], top, top + height))];
-    this.points = this.edited(side, (points) => points.map((point, k) => (k === index ? kept : point)));
+    this.points = this.edited(side, (points) => points.map((point, k) => (k === index ? [...kept, ...point.slice(2)] : point)));
     this.draw();
   }
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ui import canvas
 from ui.canvas import Line
+from ui.streamlit_patches import media
 
 Floats = NDArray[np.float64]
 VISIBLE = 1e-3  # relaxed values from here on are cells
@@ -94,7 +95,7 @@ def show(
             "order": order,
             "truth": pairs,
             "cells": cells(x),
-            "frames": canvas.media(stored, "application/gzip", f"{key}-frames") if stored else "",
+            "frames": media(stored, "application/gzip", f"{key}-frames") if stored else "",
             "curves": None if curves is None else vars(curves) | {"charts": list(curves.charts)},
         },
         on_jump_change=jumped,

@@ -150,10 +150,10 @@ def heading(case: Case) -> Match | None:
         st.markdown(metrics.explanation)
     with st.container(horizontal=True, vertical_alignment="center", key="debug-choice"):
         labels = [tab.label for tab in TABS]
-        begin(TOOL, labels[0])
         st.segmented_control(
             "Tool",
             labels,
+            default=begin(TOOL, labels[0]),
             key=TOOL,
             required=True,
             format_func=lambda label: f"{TABS[labels.index(label)].icon} {label}",
@@ -183,7 +183,8 @@ def choose_focus(case: Case) -> Match | None:
         partner = case.partner(i)
         return f"{i} → {j}, wrong" + ("" if partner is None else f": should be {partner}")
 
-    found = st.selectbox("Match", offered, key=MATCH, format_func=told, width=280, label_visibility="collapsed")
+    at = offered.index(st.session_state[MATCH])
+    found = st.selectbox("Match", offered, at, key=MATCH, format_func=told, width=280, label_visibility="collapsed")
     if isinstance(found, str):
         FOCUS.pop()
         return None

@@ -24,12 +24,12 @@ MARKS = {True: "✓ right", False: "× wrong", None: ""}
 def show(case: Case, focus: Match | None) -> None:
     own = case.recipe.dataset == OWN
     with st.container(horizontal=True, vertical_alignment="bottom", key="ablation-asked"):
-        begin(SAMPLE, 0 if own else 3)
         count = int(
             st.number_input(
                 "Other pairs of the data set",
                 0,
                 30,
+                begin(SAMPLE, 0 if own else 3),
                 key=SAMPLE,
                 width=200,
                 disabled=own,

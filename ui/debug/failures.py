@@ -34,9 +34,10 @@ def show(case: Case, focus: Match | None) -> None:
         st.info("This pair is your own: there are no others like it to look through. Choose a data set on Match.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="failures-asked"):
-        begin(COUNT, 12)
-        count = int(st.number_input("Pairs of the data set", 1, 200, key=COUNT, width=180))
-        wide = has_gap(case.recipe) and st.toggle("any two frames", key=WIDE, help="However far apart they are")
+        count = int(st.number_input("Pairs of the data set", 1, 200, begin(COUNT, 12), key=COUNT, width=180))
+        wide = has_gap(case.recipe) and st.toggle(
+            "any two frames", begin(WIDE, False), key=WIDE, help="However far apart they are"
+        )
         question = ("failures", count, wide)
         working.button(case, question, "Look for failures", partial(searched, case, count, wide))
     found = working.answer(case, question)

@@ -29,11 +29,11 @@ def show(case: Case, focus: Match | None) -> None:
         st.info(f"{why} Choose a data set and a model with weights on Match.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="fit-asked"):
-        begin(PAIRS, 20)
-        begin(SHARE, 50)
-        count = int(st.number_input("Pairs", 2, 200, key=PAIRS, width=110))
-        wide = has_gap(case.recipe) and st.toggle("any two frames", key=WIDE, help="However far apart they are")
-        share = st.slider("Of these to learn from (%)", 10, 90, step=5, key=SHARE, width=220)
+        count = int(st.number_input("Pairs", 2, 200, begin(PAIRS, 20), key=PAIRS, width=110))
+        wide = has_gap(case.recipe) and st.toggle(
+            "any two frames", begin(WIDE, False), key=WIDE, help="However far apart they are"
+        )
+        share = st.slider("Of these to learn from (%)", 10, 90, begin(SHARE, 50), 5, key=SHARE, width=220)
         names = st.pills(
             "Parameters",
             known,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -67,11 +68,10 @@ def choose_axis(case: Case, declared: dict[str, Parameter], at: str, names: Sequ
     """A parameter, its ends and how many values between them."""
     usual = next((name for name in names if name.startswith("model.") and declared[name].kind == "float"), names[0])
     key = f"sweep {at} {case.recipe.model}"
-    begin(key, names[0] if names[0] == NONE else usual)
-    if st.session_state[key] not in names:
-        st.session_state[key] = names[0]
+    if (now := begin(key, names[0] if names[0] == NONE else usual)) not in names:
+        now = st.session_state[key] = names[0]
     label = {"1": "Parameter", "2": "And"}[at]
-    name = st.selectbox(label, names, key=key, width=220, format_func=partial(labelled, declared))
+    name = st.selectbox(label, names, names.index(now), key=key, width=220, format_func=partial(labelled, declared))
     if name is None or name == NONE:
         return None
     one = declared[name]
@@ -81,11 +81,11 @@ def choose_axis(case: Case, declared: dict[str, Parameter], at: str, names: Sequ
     ends = []
     for word, value in (("from", span.low), ("to", span.high)):
         own = f"{key} {name} {word}"
-        begin(own, float(value))
         low, high = (None if math.isinf(end) else float(end) for end in (one.low, one.high))
-        ends.append(st.number_input(word.capitalize(), min_value=low, max_value=high, key=own, width=120, format="%g"))
-    begin(f"{key} count", 9 if at == "1" else 5)
-    count = st.number_input("Values", 2, 40, key=f"{key} count", width=90)
+        shared: dict[str, Any] = {"value": begin(own, float(value)), "key": own, "width": 120, "format": "%g"}
+        ends.append(st.number_input(word.capitalize(), low, high, **shared))
+    many = begin(f"{key} count", 9 if at == "1" else 5)
+    count = st.number_input("Values", 2, 40, many, key=f"{key} count", width=90)
     if ends[0] is None or ends[1] is None or not ends[0] < ends[1]:
         st.warning("The range is empty: choose a smaller beginning than end.")
         return None

@@ -292,7 +292,7 @@ class Series:
         metrics = entrant.row.metrics
         if metrics is None or not np.isfinite(lower) or np.isnan(metrics.energy):
             return entrant
-        gap = relative_gap(metrics.energy, lower, self.problem.scale)
+        gap = relative_gap(metrics.energy, lower, self.problem.spread)
         return replace(entrant, row=replace(entrant.row, gap=gap))
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import Problem, Result, State
+from adgm.computing import ProcessorTime, working_for
 from adgm.deadline import TimeUp, deadline
 from adgm.run import Method, Run
 from adgm.run import Status as ResultStatus
@@ -58,7 +59,7 @@ class Snapshot:
 
     status: Status
     iteration: int = 0
-    elapsed: float = 0.0  # seconds of computing: neither waiting nor pausing counts
+    elapsed: float = 0.0  # seconds of computing (processor time): neither waiting nor pausing counts
     time_limit: float | None = None
     rate: float = 0.0  # iterations per second, lately
     history: dict[str, Floats] | None = None
@@ -114,8 +115,7 @@ class Job:
         self._curves = RunCurves()
         self._build = problem if callable(problem) else None
         time_limit = min(LIMITS.job_seconds, math.inf if time_limit is None else time_limit)
-        self._rested: float = 0.0  # seconds that it has let others go first, in the middle of its work
-        self._resting: float | None = None  # since when it does
+        self._clock = ProcessorTime()
         # A run looks at its problem when it first advances: by then it is built.
         given: Any = None if self._build else problem
         self._run = Run(given, method, time_limit=time_limit, history=self._curves, clock=self._clock)
@@ -124,7 +124,7 @@ class Job:
         self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
         self.light, self._lacks, self._pool = light, lacks, pool
         self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
-        self._changes: list[Callable[[Any], Any]] = []
+        self._asked: float | None = None  # another ρ
         self._result: Result[Any] | None = None
         self._touched = self._present = monotonic()
         self._rate, self._every = 0.0, 1
@@ -207,8 +207,13 @@ class Job:
         if self.state is not None and not hasattr(self.state, "rho"):
             raise ValueError(f"{type(self.method).__name__} has no ρ to change")
         with self._changed:
-            self._changes.append(lambda state: _with_rho(state, rho))
+            self._asked = rho
         self.touch()
+
+    @property
+    def asked(self) -> float | None:
+        """The ρ that was asked for last, until an iteration has taken it up."""
+        return self._asked
 
     def wait(self, timeout: float | None = None) -> Snapshot:
         """Block until the thread has ended: for scripts and tests, not for pages."""
@@ -249,7 +254,8 @@ class Job:
 
     def _live(self) -> None:
         try:
-            status, error = self._work(), ""
+            with working_for(self._clock):
+                status, error = self._work(), ""
         except ValueError as problem:
             status, error = "failed", str(problem)
         except MemoryError:
@@ -303,20 +309,11 @@ class Job:
             self._present = now
         return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
 
-    def _clock(self) -> float:
-        """Seconds, which stand still while it has given way in the middle of its work."""
-        now, resting = monotonic(), self._resting
-        return now - self._rested - (0.0 if resting is None else now - resting)
-
     def _turn(self) -> bool:
         """Whether to end; the end of a slice gives way. Threads that help with the work do not."""
         if threading.current_thread() is not self._thread:
             return self._over()
-        began = self._resting = monotonic()
-        try:
-            return self._pool.turn(self, self._over)
-        finally:
-            self._rested, self._resting = self._rested + monotonic() - began, None
+        return self._pool.turn(self, self._over)
 
     def _make(self, build: Callable[[], Problem]) -> None:
         """Build the problem; its time counts."""
@@ -357,17 +354,18 @@ class Job:
         """
         run = self._run
         if self._last is not None:
-            rate = self._last[1] / max(self._clock() - self._last[0], 1e-9)
+            rate = self._last[1] / max(monotonic() - self._last[0], 1e-9)
             self._rate = 0.7 * (self._rate or rate) + 0.3 * rate
         with self._changed:
             stepping, before, first = self._paused, run.iteration, run.state is None
             pace = self._pace_at(before)
             most = self._steps if stepping else max(1, int(pace * INTERVAL)) if pace else self._every
-            changes, self._changes = ([], self._changes) if first else (self._changes, [])
-            self._began = began = self._clock()
+            rho = None if first else self._asked
+            entered, self._began = monotonic(), self._clock()
+            began = self._began
             spent_before, overhead_before = run.seconds, run.overhead
-        for change in changes:
-            run.change(change)
+        if rho is not None:
+            run.change(lambda state: _with_rho(state, rho))
             self._curves.by_hand = True
         with suppress(TimeUp), deadline(self._turn):  # Stop acts also while tables are built
             run.advance(max(1, min(self._every, most)))
@@ -376,13 +374,15 @@ class Job:
         total = self._clock() - began
         with self._changed:
             self._began = None
+            if self._asked == rho:  # and nothing else has been asked for meanwhile
+                self._asked = None
             run.overhead = overhead_before + total - spent
             if stepping and self._paused:
                 self._steps = max(self._steps - (ran or not first), 0)  # some steps take no iteration
         if ran:
             self._adapt(spent / ran, total - spent)
-        self._last = (began, ran) if ran else None
-        return ran / pace - total if ran and pace and not stepping else 0.0
+        self._last = (entered, ran) if ran else None
+        return ran / pace - (monotonic() - entered) if ran and pace and not stepping else 0.0
 
     def _pace_at(self, iteration: int) -> float | None:
         pace, hurry = self.pace, self.hurry

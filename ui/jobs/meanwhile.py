@@ -65,8 +65,9 @@ class Meanwhile:
             energy = sum(problem.energies(made.blocks))
             rows.append((made.gap, made.change, state.rho, energy))  # the ρ of this iteration
             grown, often = made.increases > state.increases, every and made.iteration % every == 0
+            turned = made.stage != state.stage
             state = replace(state, **_values(made) | {"energy": energy})
-            if grown or often or self.method.done(state):
+            if grown or often or turned or self.method.done(state):
                 due.append(made.x)
         columns = dict(zip(TRACED, np.array(rows).T.copy(), strict=True)) if rows else {}
         trace = {"residual": columns["gap"] + columns["change"], **columns} if rows else {}

@@ -41,13 +41,16 @@ class Shelf:
         with self._lock:
             turn = self._building.setdefault(key, threading.Lock())
         with waited_for(turn):
-            with self._lock:
-                found = self._kept.get(key)
-            problem = build() if found is None else found
-            with self._lock:
-                self._kept.pop(key, None)
-                self._kept[key] = problem  # at the end: the most recently used
-                self._building.pop(key, None)
+            try:
+                with self._lock:
+                    found = self._kept.get(key)
+                problem = build() if found is None else found
+                with self._lock:
+                    self._kept.pop(key, None)
+                    self._kept[key] = problem  # at the end: the most recently used
+            finally:  # also where the build was refused or stopped
+                with self._lock:
+                    self._building.pop(key, None)
         self.trim()
         return problem
 

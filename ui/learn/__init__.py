@@ -65,6 +65,7 @@ def navigation(now: Chapter) -> None:
     st.selectbox(
         "Chapter",
         keys,
+        at,
         key="learn contents",
         format_func=entry,
         on_change=chosen,

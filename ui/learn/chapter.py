@@ -179,7 +179,7 @@ class Desk:
 
     def _draw(self, control: Control, shut: bool) -> None:
         key = self.key(control.name)
-        st.session_state[key] = self.values[control.name]
+        now = st.session_state[key] = self.values[control.name]
         shared: dict[str, Any] = {
             "key": key,
             "help": control.help or None,
@@ -189,9 +189,9 @@ class Desk:
             "args": (control.name,),
         }
         if control.kind == "words":
-            st.segmented_control(control.label, control.options, required=True, **shared)
+            st.segmented_control(control.label, control.options, default=now, required=True, **shared)
         else:
-            st.select_slider(control.label, control.options, **shared)
+            st.select_slider(control.label, control.options, now, **shared)
 
     def _changed(self, name: str) -> None:
         self.values[name] = st.session_state[self.key(name)]

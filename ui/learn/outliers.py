@@ -52,7 +52,9 @@ OUTLIERS = Chapter(
     question=Question(
         "The price falls from 3 to 0.9. How many right matches then?",
         hint="Move the price down step by step and watch both curves: who loses matches first, right or wrong ones?",
-        because="There are {answer}. Forced matches of outliers push right ones aside; below 0.5 right ones go too.",
+        because="There are {answer}. Forced matches of outliers push right ones aside; below 0.5 right ones go too. "
+        "With triangles for edges (w₂ = 0, w₃ = 3) and u = 0 every match costs a price, and ADGM1 ends with none at "
+        "all. ADGM (self-tuning) then starts again with that price on triples, too, and ends with a better matching.",
         options=("fewer", "as many", "more"),
         button="Run",
         then={"price": FAIR},

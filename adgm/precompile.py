@@ -1,4 +1,4 @@
-"""Compile the kernels into numba's cache, in the order in which a visitor needs them: python -m adgm.warmup
+"""Compile the kernels into numba's cache, in the order in which a visitor needs them: python -m adgm.precompile
 
 Each stage solves a tiny problem that needs certain kernels, and its name is printed when they are there. A process of
 its own does this beside a server: compiling holds the interpreter, and would hold the server's. Where there are two
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from adgm._kernels.cache import FOLDER, mark
 from adgm._kernels.fusion import minimise_binary
 from adgm._kernels.hyperedges import least_joint
 from adgm.branch_and_bound import Node, Root
+from adgm.computing import NOTICE
 from adgm.fusion import grown
 from adgm.local_search import iterated_local_search, polish
 from adgm.methods import METHODS, solve
@@ -29,6 +31,9 @@ KEPT = FOLDER is not None  # whether what one process compiles is there for the 
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
 TRIPLES = np.array([[0, 3, 5], [1, 2, 4]])
 EDGE = np.array([[0, 1]])
+OWN = ("adgm", "adgm+", "adgm1", "adgm2", "fusion", "libmgm")  # methods that earlier stages run, and another program
+LONG_ENOUGH = 0.1  # seconds of computing: a method that needs longer here does the same again and again
+FEW_BYTES = 300  # of memory: not all columns fit
 BESIDE = "local search"  # what the second process is told to compile
 
 
@@ -67,11 +72,37 @@ def portfolio() -> None:
     triples = Problem((2, 3), [Sparse(copies, -np.ones(len(copies)))])
     iterated_local_search(triples, np.eye(2, 3).ravel() > 0, 1, np.random.default_rng(0))
     none = np.zeros(0, np.uint32)
-    least_joint(np.zeros((1, 1), int), none, none, none, np.zeros(0), np.zeros(0, int), 1)  # of large ones
+    rows: tuple[Any, ...] = np.zeros(0, int), 0, 0, np.zeros((0, 1))
+    least_joint(np.zeros((1, 1), int), none, none, none, np.zeros(0), *rows)  # of large ones
 
 
 def fusion() -> None:
     solve(Problem((2, 3), [Dense(np.eye(6))]), METHODS["fusion"].make(max_iter=2))
+
+
+def rivals() -> None:
+    """Every other method, on every kind of costs that it takes: stored, listed, in triples."""
+    listed = np.ones((3, 3), bool)
+    listed[0, 2] = False
+    square, corner = np.eye(3), 1.0 - np.eye(3)
+    unary = Dense(square)
+    pairs = Sparse(np.array([[0, 4], [1, 5], [3, 7]]), -np.ones(3), symmetric=True)
+    triples = Sparse(np.array([[0, 4, 8], [1, 3, 8], [0, 5, 7]]), -np.ones(3), symmetric=True)
+    formula = Formula(corner, corner, lambda a, b: (a * b)[..., 0])
+    problems = [
+        Problem((3, 3), [unary, Dense(np.kron(corner, corner))]),
+        Problem((3, 3), [unary, formula]),
+        Problem((3, 3), [unary, formula], memory=FEW_BYTES),
+        Problem((3, 3), [unary, pairs]),
+        Problem((3, 3), [unary, pairs], candidates=listed),
+        Problem((3, 3), [unary, triples]),
+        Problem((3, 3), [unary, pairs, triples], candidates=listed),
+    ]
+    for problem in problems:
+        for key, entry in METHODS.items():
+            if key not in OWN and not entry.refusal(problem):
+                with suppress(ValueError):  # a search for a bound needs more memory
+                    solve(problem, entry.make(), time_limit=LONG_ENOUGH)
 
 
 STAGES: dict[str, Callable[[], None]] = {
@@ -81,6 +112,7 @@ STAGES: dict[str, Callable[[], None]] = {
     "third order": third_order,
     "portfolio": portfolio,
     "fusion": fusion,
+    "rivals": rivals,
 }
 
 
@@ -94,15 +126,16 @@ def complete() -> bool:
     return done is not None and done.exists()
 
 
-def compile_all() -> None:
-    """Every stage, in turn; the first one while the local search is compiled beside it, which the second one needs."""
+def compile_all(told: Callable[[str], object] = lambda stage: None) -> None:
+    """Every stage, in turn; the first one while the local search is compiled beside it, which the second one needs.
+    `told` hears the name of each when it is there."""
     beside = None
     if KEPT and (os.cpu_count() or 1) > 1:
         with suppress(OSError):
-            beside = subprocess.Popen([sys.executable, "-m", "adgm.warmup", BESIDE])
+            beside = subprocess.Popen([sys.executable, "-m", "adgm.precompile", BESIDE])
     for name, stage in STAGES.items():
         stage()
-        print(name, flush=True)
+        told(name)
         if beside is not None:
             beside.wait()
     if done := mark():
@@ -111,4 +144,5 @@ def compile_all() -> None:
 
 
 if __name__ == "__main__":
-    local_search() if sys.argv[1:] == [BESIDE] else compile_all()
+    NOTICE.quiet = True  # whoever starts this says so
+    local_search() if sys.argv[1:] == [BESIDE] else compile_all(lambda stage: print(stage, flush=True))
