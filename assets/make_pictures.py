@@ -15,6 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 HERE = Path(__file__).parent
@@ -22,6 +23,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from experiments.browser import Server, Visit, chromium, serving  # noqa: E402
 from features.datasets import turntable  # noqa: E402
+from features.plots import animation  # noqa: E402
 
 WIDTH, HEIGHT = 1400, 860
 OPENING = (20, 40)  # views of the Turntable
@@ -30,7 +32,7 @@ PHOTOGRAPHS = "?data=portrait&model=photo&method=adgm"
 SCENE = "?data=turntable&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C&method=adgm"
 HOUSE = "?data=house&data.left=0&data.right=40&data.points=10&model={model}&method=adgm"
 Box = dict[str, float]
-GIF_WIDTH, FRAMES, MILLISECONDS, COLOURS = 760, 36, 120, 192
+GIF_WIDTH, FRAMES = 760, 36
 
 
 def open_page(browser: Any, server: Server, scene: str = SCENE, **options: Any) -> Visit:
@@ -123,20 +125,10 @@ def region(page: Visit) -> Box:
 
 
 def animated(frames: list[Image.Image]) -> bytes:
-    """Some of the frames as a GIF of one palette, the last one held."""
+    """Some of the frames as a GIF, the last one held."""
     step = max(1, len(frames) / FRAMES)
     chosen = [frames[int(k * step)] for k in range(min(FRAMES, len(frames)))] + [frames[-1]]
-    height = round(GIF_WIDTH * chosen[0].height / chosen[0].width)
-    small = [frame.resize((GIF_WIDTH, height), Image.Resampling.LANCZOS) for frame in chosen]
-    sheet = Image.new("RGB", (GIF_WIDTH, 2 * height))
-    sheet.paste(small[len(small) // 2], (0, 0))
-    sheet.paste(small[-1], (0, height))
-    palette = sheet.quantize(COLOURS, dither=Image.Dither.NONE)
-    drawn = [frame.quantize(COLOURS, palette=palette, dither=Image.Dither.NONE) for frame in small]
-    out = io.BytesIO()
-    durations = [MILLISECONDS] * (len(drawn) - 1) + [1500]
-    drawn[0].save(out, "GIF", save_all=True, append_images=drawn[1:], duration=durations, loop=0, optimize=True)
-    return out.getvalue()
+    return animation.gif([np.asarray(frame) for frame in chosen], GIF_WIDTH)
 
 
 def few_colours(screen: bytes) -> bytes:

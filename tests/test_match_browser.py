@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlparse
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from experiments.browser import Visit, wait_until
@@ -373,6 +374,9 @@ def test_every_export_can_be_read(finished):
     assert cv2.imdecode(np.frombuffer(finished.download("Curves (PNG)"), np.uint8), cv2.IMREAD_COLOR).shape[0] > 200
     assert ElementTree.fromstring(finished.download("SVG")).tag.endswith("svg")
     assert finished.download("PDF").startswith(b"%PDF")
+    moving = Image.open(io.BytesIO(finished.download("Animation (GIF)")))
+    assert moving.format == "GIF" and moving.n_frames > 20
+    assert finished.download("Video (WebM)").startswith(b"\x1aE\xdf\xa3")
     matches = table(finished.download("Matches (CSV)"))
     assert [[int(row["left"]), int(row["right"])] for row in matches] == sorted(finished.lines())
     content = json.loads(finished.download("Matches (JSON)"))

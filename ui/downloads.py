@@ -14,6 +14,8 @@ MIME = {
     "png": "image/png",
     "svg": "image/svg+xml",
     "pdf": "application/pdf",
+    "gif": "image/gif",
+    "webm": "video/webm",
     "csv": "text/csv",
     "md": "text/markdown",
     "tex": "text/x-tex",

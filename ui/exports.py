@@ -12,15 +12,19 @@ from features import exports, plots
 from features.comparison import Row
 from features.limits import LIMITS
 from features.metrics import WORD, number
+from features.plots import animation
+from features.plots.theme import SKY
 from features.problem_files import from_pair, write_problem
 from features.recipe import PAIR_FILE
-from ui import desk, url_state
+from ui import canvas, desk, present, scrubber, url_state
 from ui.downloads import download
+from ui.live import stop_lines
 from ui.page_run import Run
 from ui.sidebar import Chosen
 from ui.state import WHOLE, begin
 
 FORMATS = ("png", "svg", "pdf")
+GIF_WIDTH = 760  # pixels
 
 
 def stem(run: Run) -> str:
@@ -37,6 +41,8 @@ def show(run: Run) -> None:
         for kind in FORMATS:
             download(kind.upper(), f"{name}-matches.{kind}", partial(picture, run, kind))
         download("Curves (PNG)", f"{name}-curves.png", partial(curves, run))
+        download("Animation (GIF)", f"{name}.gif", lambda: animation.gif(moving(run), GIF_WIDTH))
+        download("Video (WebM)", f"{name}.webm", lambda: animation.webm(moving(run)))
     st.markdown("**Tables**, in pixels of the original images")
     with st.container(horizontal=True):
         download("Matches (CSV)", f"{name}-matches.csv", lambda: exports.matches_csv(found))
@@ -79,6 +85,9 @@ def share_link(chosen: Chosen, run: Run | None = None) -> None:
     page = (st.context.url or "").partition("?")[0]
     page += "" if urlsplit(page).path else "/"
     st.code(f"{page}?{urlencode(words)}", language=None, wrap_lines=True)
+    st.markdown("To put it into a page of your own:")
+    inside = urlencode(words | {"embed": "true", present.PRESENT: "1"})
+    st.code(f'<iframe src="{page}?{inside}" width="100%" height="640"></iframe>', language="html", wrap_lines=True)
     if whole:
         minutes = f"{LIMITS.desk_seconds / 60:g} minutes"
         st.caption(f"Everybody who has this link sees this run and its images, for at most {minutes} from now.")
@@ -94,6 +103,20 @@ def picture(run: Run, kind: str) -> bytes:
         run.pair, found.pairs, strength=strength, strength_label=found.strength_label, caption=found.metrics.caption
     )
     return plots.figures.save(figure, kind)
+
+
+def moving(run: Run) -> list[animation.Pixels]:
+    """The stored iterations and what was made of the last one, as pictures."""
+    found = scrubber.stops(run, run.job.snapshot(), run.job.frames())
+    moments = [
+        animation.Moment(
+            f"iteration {stop.label}" if stop.label.isdigit() else stop.label,
+            stop.frame.iteration,
+            [(line.i, line.j, line.value, canvas.LOOKS[line.kind]["colour"] or SKY) for line in stop_lines(run, stop)],
+        )
+        for stop in found
+    ]
+    return animation.pictures(run.pair, moments, run.job.snapshot().history or {})
 
 
 def curves(run: Run) -> bytes:

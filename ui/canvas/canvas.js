@@ -64,7 +64,7 @@ class Board {
       group("How many lines", button("All lines", "Draw every line", () => this.showAll())));
     const zooming = group("Zoom", button("zoomIn", "Zoom in (+)", () => this.zoom(1.5)),
       button("zoomOut", "Zoom out (−)", () => this.zoom(1 / 1.5)),
-      button("reset", "Reset view (0)", () => this.resetView()));
+      button("reset", "Reset view (0)", () => this.resetView()), button("copy", "Copy the picture", () => this.copy()));
     this.canvas = element("canvas", { tabIndex: 0 });
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-roledescription", "image pair");
@@ -410,6 +410,13 @@ class Board {
   slide(from, to) { this.pan([(from[0] - to[0]) / this.pixelsPerUnit, (from[1] - to[1]) / this.pixelsPerUnit]); }
 
   resetView() { this.zoom(0); }
+
+  copy() {                      // the picture as it is seen, into the clipboard; the browser may refuse
+    const blob = new Promise((done) => this.canvas.toBlob(done, "image/png"));
+    const told = (words) => { this.buttons.copy.title = this.buttons.copy.ariaLabel = words; };
+    return navigator.clipboard.write([new ClipboardItem({ "image/png": blob })])
+      .then(() => told("Copied"), () => told("The browser does not let the page copy: save it from Export and share"));
+  }
 
   // ---------------------------------------------------------------- pointer and keyboard
 

@@ -14,7 +14,7 @@ const ARMS = {                  // strokes of a mark: x, y to x, y
 const ICONS = {
   zoomIn: "M12 5v14M5 12h14", zoomOut: "M5 12h14", reset: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
   undo: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3", redo: "M15 14l5-5-5-5M20 9H10a6 6 0 0 0 0 12h3",
-  remove: "M6 6l12 12M18 6 6 18",
+  remove: "M6 6l12 12M18 6 6 18", copy: "M9 9h11v11H9zM15 9V4H4v11h5",
 };
 const HINTS = {
   view: "Scroll or pinch to zoom, drag to move, click a line to isolate it.",
