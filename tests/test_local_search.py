@@ -228,7 +228,7 @@ def test_a_tabu_search_takes_the_steps_that_the_slow_rule_takes(few_links, sides
         patch.setattr(tabu, "FEW_LINKS", few_links)
         surroundings = Surroundings(problem)
     assert bool(len(surroundings.links.start)) == (few_links > 0)
-    on, lengths = a_matching(problem, seed), tabu.tenure(4, 8)
+    on, lengths = a_matching(problem, seed), tabu.tenure(4, 8) + 4  # so long that what is tabu would pay
     slow = list(oracles.tabu_search(problem, on, lengths.tolist(), surroundings.tolerance))
     here, links, tolerance = surroundings.neighbourhood, surroundings.links, surroundings.tolerance
     memory, at = tabu.started(here.linear + surroundings.pairs(on), on, len(lengths)), tabu.Progress(queued=len(on))
