@@ -11,7 +11,6 @@ COMPILING_ONCE = (
     "adgm: compiling its kernels for this computer, once: about a minute in all. It counts for no time limit; "
     "adgm.warmup() does it beforehand."
 )
-USUAL = 120  # functions that are compiled in all, those that kernels call included
 
 
 class Compiling(event.Listener):
@@ -58,7 +57,7 @@ class Notice(event.Listener):
             self.said = True
             print(COMPILING_ONCE, file=sys.stderr, flush=True)
         if sys.stderr.isatty():
-            print(f"\radgm: compiling, function {self.count} of about {USUAL} …", end="", file=sys.stderr, flush=True)
+            print(f"\radgm: compiling, {self.count} functions so far …", end="", file=sys.stderr, flush=True)
 
     def on_end(self, found: Any) -> None:
         if not self.quiet and sys.stderr is not None and sys.stderr.isatty() and ours(found):
