@@ -147,6 +147,36 @@ def test_a_truth_with_outliers_is_completed_as_the_constraints_demand(seed, orde
     assert metrics.added == 1 and metrics.accuracy == 1 and metrics.verdict == "both agree"
 
 
+def test_the_verdict_of_a_better_completion_of_the_truth_is_that_both_agree():
+    """The truth is completed greedily: a matching that holds all of it and ends lower is a completion, too."""
+    costs = np.zeros((3, 4, 3, 4))
+    costs[0, 0, 1, 2] = -1.0  # so the second match is completed
+    costs[1, 1, 2, 2] = costs[2, 2, 1, 1] = -5.0  # but two others are worth more together
+    problem = Problem((3, 4), [Dense(costs.reshape(12, 12))], EXACTLY_ONE, AT_MOST_ONE)
+    pair = pair_of((3, 4), np.array([0, -1, -1]))
+    for matching in permutations(range(4), 3):
+        chosen = as_assignment(problem, np.array(matching))
+        completed = problem.energy(true_assignment(problem, pair.truth).astype(float))
+        metrics, energy = measure(pair, problem, chosen, "cost"), problem.energy(chosen.astype(float))
+        holds = matching[0] == 0
+        assert metrics.truth_energy == (min(completed, energy) if holds else completed)
+        assert metrics.added == 2 and metrics.correct == holds
+        better = "both agree" if metrics.truth_energy == energy else "model prefers this"
+        assert metrics.verdict == (better if metrics.truth_energy >= energy else "optimiser stuck")
+    best = measure(pair, problem, as_assignment(problem, [0, 1, 2]), "cost")
+    assert best.verdict == "both agree" and best.energy < completed
+
+
+def test_a_matching_that_only_has_as_many_right_ones_is_no_completion():
+    """Without anything to complete the truth keeps its own energy, whatever was found."""
+    problem = Problem((2, 2), [Dense([[1.0, 0], [0, -3]])])
+    pair = pair_of((2, 2), np.array([0, -1]))
+    metrics = measure(pair, problem, as_assignment(problem, [0, -1]), "cost")
+    assert (metrics.truth_energy, metrics.added, metrics.verdict) == (1.0, 0, "both agree")
+    both = measure(pair, problem, as_assignment(problem, [0, 1]), "cost")
+    assert (both.truth_energy, both.energy, both.verdict) == (1.0, -2.0, "model prefers this")
+
+
 @pytest.mark.parametrize("sides", [(AT_MOST_ONE, AT_MOST_ONE), (ANY, ANY), (EXACTLY_ONE, ANY), (ANY, EXACTLY_ONE)])
 def test_the_truth_is_feasible_under_every_constraint(sides):
     problem = mixed((3, 4), order=2, rows=sides[0], cols=sides[1])

@@ -130,6 +130,8 @@ def test_how_many_move_along_the_lines_by_chance():
         2 / np.pi * np.arcsin(np.minimum(1, 1.5 / np.hypot(*sideways.T)))
     ).sum()
     assert along(identity, level, left, left + sideways, 3.0) == pytest.approx(more) and more > 300
+    some = np.where(np.arange(4000)[:, None] < 80, [10.0, 0.5], missed)  # too few to be sure
+    assert along(identity, level, left, left + some, 3.0) == 0.0
     on_plane = replace(identity, inliers=np.ones(4000, bool))
     assert along(on_plane, level, left, left + sideways, 3.0) == 0.0
 
