@@ -357,6 +357,7 @@ def test_manifests_that_lie_are_refused(pair):
     data = save_pair(pair)
     for side in (
         {"scale": 0.5, "original_size": [8000, 6000]},
+        {"scale": 0.5, "original_size": [84, 60]},
         {"scale": -1, "original_size": [80, 60]},
         {"scale": 0.5, "original_size": [10**400, 60]},
         {"scale": "0.5", "original_size": [80, 60]},

@@ -18,8 +18,10 @@ from features.metrics import (
     kinds,
     matched_pairs,
     measure,
+    measure_matches,
     missed,
     number,
+    objectives,
     ratio,
     score,
     shares,
@@ -223,3 +225,26 @@ def test_the_gradient_is_what_a_match_more_costs_first(seed):
     bare = Problem(problem.shape, problem.potentials, problem.rows, problem.cols, problem.candidates)
     assert np.allclose(bare.gradient(x), slope) and "runtime" not in vars(bare)
     assert np.allclose(problem.gradient(x), slope)
+
+
+@pytest.mark.parametrize(
+    ("sense", "rows", "scored"),
+    [("cost", EXACTLY_ONE, False), ("cost", AT_MOST_ONE, True), ("similarity", EXACTLY_ONE, True)],
+)
+def test_costs_of_a_matching_that_leaves_points_out_count_only_where_that_is_allowed(sense, rows, scored):
+    problem = Problem((2, 2), [Dense([[1.0, 2], [3, 4]])], rows=rows)
+    metrics = measure_matches(pair_of((2, 2), np.arange(2)), problem, np.array([[0, 0]]), sense)
+    assert metrics.energy == 1.0 if scored else np.isnan(metrics.energy)
+    assert (metrics.matched, metrics.correct) == (1, 1)
+
+
+def test_the_objective_counts_ordered_pairs_of_different_matches():
+    """The largest cost of each order, less the cost, over all of them: written out."""
+    rng = np.random.default_rng(0)
+    costs = rng.uniform(1, 5, (9, 9))
+    problem = Problem((3, 3), [Dense(costs + costs.T)], EXACTLY_ONE, EXACTLY_ONE)
+    truth, chosen = np.arange(3), [0, 4, 8]
+    metrics = measure(pair_of((3, 3), truth), problem, as_assignment(problem, truth), "cost")
+    expected = sum(problem.scale - (costs + costs.T)[a, b] for a in chosen for b in chosen if a != b)
+    expected -= sum(2 * costs[a, a] for a in chosen)
+    assert objectives(problem, metrics) == (pytest.approx(expected), pytest.approx(expected))
