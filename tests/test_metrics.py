@@ -96,6 +96,36 @@ def test_the_verdict_compares_with_the_truth(cost, verdict):
     assert verdict.split()[0] in str(metrics).lower()
 
 
+@given(
+    found=some.sampled_from([-3.0, -2.0, -1.0]),
+    truth=some.sampled_from([-3.0, -2.0, -1.0]),
+    best=some.sampled_from([None, -3.0, -2.0]),
+    proved=some.booleans(),
+)
+def test_the_causes_say_what_is_proved_and_nothing_else(found, truth, best, proved):
+    """Beside an optimum that nobody has met: what is called proved holds whatever that is."""
+    metrics = Metrics((2, 2), 2, found, "cost", 0, 2, truth)
+    causes, lowest = metrics.causes(best, proved), min(found, truth, *([] if best is None else [best]))
+    for optimum in [lowest] if proved else [lowest, lowest - 1]:
+        assert causes.stuck in (None, found > optimum)
+        assert causes.model in (None, truth > optimum)
+    open_ones = [causes.stuck, causes.model].count(None)
+    assert open_ones == 0 if proved else open_ones == (found == lowest) + (truth == lowest)
+    said = metrics.explained(best, proved)
+    assert ("Not known without a proof" in said) == (open_ones > 0)
+    assert said.startswith(str(metrics.verdict).capitalize())
+
+
+def test_the_causes_in_words():
+    metrics = Metrics((2, 2), 2, -2.0, "similarity", 0, 2, -3.0)
+    assert "(score 2.0000 against 3.0000). Not known without" in metrics.explanation
+    assert metrics.explained(proved=True).endswith("The model is right: no matching has a better score (proved).")
+    assert "wrong, too: a known matching, of score 4.0000, is better" in metrics.explained(-4.0)
+    other = Metrics((2, 2), 2, 2.0, "cost", 0, 2, 3.0)
+    assert other.explained(proved=True).endswith("The optimiser is not stuck: no matching has a better cost (proved).")
+    assert other.explained(1.0).endswith("The optimiser is stuck, too: a known matching, of cost 1.0000, is better.")
+
+
 def test_by_a_map_precision_and_recall_are_counted_within_the_tolerance():
     left = np.array([(0, 0), (10, 0), (20, 0), (30, 0), (40, 0)], float)
     right = np.array([(0, 3), (10, 5), (21, 0), (29, 0), (90, 9)], float)

@@ -13,7 +13,7 @@ from features.metrics import BETTER, WORD, Metrics, kinds, missed, number, score
 from features.models.base import Sense
 from features.pairs import Pair
 from features.verification import Verification
-from ui import canvas, overlay
+from ui import canvas, optimality, overlay
 from ui.canvas import Line
 from ui.charts.run import Curves
 from ui.page_run import Run
@@ -72,12 +72,15 @@ def show(run: Run) -> None:
 
 
 def verdict(slot: DeltaGenerator, run: Run | None) -> None:
-    """Who is to blame, and what else is to be known about how the run ended: right under the picture."""
+    """Why the matching is not the truth, what of that is proved, and how the run ended: right under the picture."""
     if run is None:
         return
-    found, note = run.matching.metrics.verdict, run.matching.result.note
-    told = [f"{VERDICT_ICONS[found]} {run.matching.metrics.explanation}"] if found is not None else []
-    told += [f":material/info: {note}"] if note else []
+    metrics, note = run.matching.metrics, run.matching.result.note
+    told = []
+    if metrics.verdict is not None:
+        told.append(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explained(*optimality.known(run))}")
+    if note:
+        told.append(f":material/info: {note}")
     if told:
         slot.markdown("\n\n".join(told))
 
