@@ -181,7 +181,7 @@ class ADGM:
         return ADGMState(
             iteration=0,
             x=blocks[-1],
-            energy=sum(problem.energies(blocks)),
+            energy=float(problem.contract(blocks, 0) @ blocks[0]),  # every order has the first mode
             blocks=blocks,
             duals=np.zeros((n_blocks - 1, problem.n)),
             rho=self.first_penalty(problem),
