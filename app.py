@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from ui.pages import ICON, PAGES, STYLE
+from ui.frame import ICON
+from ui.pages import PAGES, STYLE
 
 st.set_page_config(
     page_title="ADGM: watch graph matching work",
     page_icon=ICON,
     layout="wide",
-    initial_sidebar_state=340,
+    initial_sidebar_state="collapsed",
 )
 st.html(STYLE)
-st.navigation([page.entry for page in PAGES], position="top").run()
+st.navigation([page.entry for page in PAGES], position="hidden").run()

@@ -60,7 +60,7 @@ def debugging(browser: Any, server: Server) -> dict[str, bytes]:
     page.choose("Pace", "full speed")
     page.press("Start")
     page.finish()
-    page.press("Debug this run")
+    page.press("Why? Open in Debug")
     page.settled()
     page.choose("Match", "the whole matching")
     taken = {"ledger": lit(page)}

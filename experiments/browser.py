@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PATIENCE = float(os.environ.get("ADGM_BROWSER_PATIENCE", 180))
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking"]
+SWITCHES += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]  # a camera, and leave to use it
 # The server in a process that writes down how many of its threads run a solver when it gets a signal.
 SERVER = """
 import pathlib, signal, sys, threading
@@ -258,10 +259,28 @@ class Visit:
         self.main.get_by_role("button", name=name, exact=True).click()
 
     def download(self, name: str) -> bytes:
-        """The file behind a button."""
+        """The file behind a button, which may be in Export and share."""
+        button = self.page.get_by_role("button", name=name, exact=True)
+        if not button.count():
+            self.share()
         with self.page.expect_download() as coming:
-            self.press(name)
+            button.click()
         return bytes(coming.value.path().read_bytes())
+
+    def share(self) -> None:
+        """Open Export and share, and wait for what is in it."""
+        opener = self.page.get_by_role("button", name="Export and share")
+        if opener.get_attribute("aria-expanded") != "true":
+            opener.click()
+        self.page.get_by_role("button", name="Presenter mode").last.wait_for()
+
+    def settings(self, *, shown: bool = True) -> None:
+        """Open the drawer with the settings, or close it."""
+        name = "stExpandSidebarButton" if shown else "stSidebarCollapseButton"
+        button = self.page.get_by_test_id(name)
+        if button.count() and button.is_visible():
+            button.click()
+        self.side.get_by_test_id("stSidebarContent").wait_for(state="visible" if shown else "hidden")
 
     def unfold(self, name: str) -> None:
         """Open a panel, with a key: what stands above may still grow, and a click between two places hits nothing."""
@@ -313,7 +332,7 @@ class Visit:
         ended.wait_for()
         if (told := str(ended.inner_text())).startswith("The run failed"):
             raise RuntimeError(told)
-        self.main.get_by_text("Take it away").wait_for()
+        self.main.get_by_text(re.compile("run A")).first.wait_for(state="attached")  # what stands below a result
         self.wait_until(lambda: self.board("board => board.data.final"))
         self.settled()
 

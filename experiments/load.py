@@ -44,7 +44,7 @@ SWEPT = 11.0  # seconds until a server has let go what it needs no more (`ui/job
 BACK, SAME = 30.0, 0.05  # seconds after the tabs have closed until memory is the same again, up to such a share
 WARM = 0.2  # of a long measurement: until then what is kept is still being filled
 SAMPLE, TOLD = 0.5, 60.0  # seconds between two looks at the server, and between two lines of a long measurement
-OVER = re.compile(rb"\*\*(Converged|Stopped|Ended|Failed|All done)[^*]*\*\*")
+OVER = re.compile(rb'(?:\*\*|"status": ?")(Converged|Stopped|Ended|Failed|All done)')  # in words, or below the results
 REFUSED = re.compile(rb"please try again|has room for|the most for one visitor")
 
 

@@ -10,13 +10,20 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pi_heif
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
 
 from features.limits import LIMITS
 
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")  # the only decoders that an upload ever reaches
-BYTES = {"JPEG": 14, "PNG": 8, "WEBP": 17, "BMP": 8, "TIFF": 12}  # of memory that a decoded pixel takes at most
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "AVIF", "HEIF")  # the only decoders that an upload ever reaches
+READ = "JPEG, PNG, WebP, HEIC, AVIF, TIFF and BMP"  # the same for people
+DEEP_PNG = "PNG with 16 bits"
+# Of memory that a decoded pixel takes at most
+BYTES = {"JPEG": 14, "PNG": 8, "WEBP": 17, "BMP": 8, "TIFF": 12, "AVIF": 17, "HEIF": 17, DEEP_PNG: 20}
+PNG_DEPTH, PNG_COLOUR = 24, 25  # where a PNG's header has its bits per value, and the kind of its colours
+DARKEST, BRIGHTEST = 0.1, 99.9  # percentiles that become black and white where the content says how it is exposed
+SAMPLE = 1_000_000  # pixels that the percentiles are taken of
 STRIP = 64  # rows that change their form together
 ORIENTATION = 0x0112
 # A picture that is to be shown upright, seen as the file stores it, by the camera's rotation mark
@@ -31,6 +38,9 @@ AS_STORED: dict[int, Callable[[NDArray[np.uint8]], NDArray[np.uint8]]] = {
     8: lambda rgb: np.rot90(rgb, -1),
 }
 TIFF_TILE_WIDTH, TIFF_TILE_HEIGHT = 322, 323
+
+
+pi_heif.register_heif_opener()  # what phones write, and Pillow does not read
 
 
 class ImageError(ValueError):
@@ -87,7 +97,7 @@ class Image:
 
 
 def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
-    """Read JPEG, PNG, WebP, BMP or TIFF bytes: the first frame if there are several, laid on white.
+    """Read JPEG, PNG, WebP, HEIC, AVIF, BMP or TIFF bytes: the first frame if there are several, laid on white.
 
     The content decides what the file is, never its name. Sizes are judged from the header, so a small file
     that claims to be a huge picture costs nothing.
@@ -107,7 +117,7 @@ def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
             # at ½, ¼ or ⅛ of its size; turned, a partial row or column would come first and shift all others
             picture.draft(None, (math.ceil(width * scale), math.ceil(height * scale)))
         drafted = round(width / picture.width)  # original pixels along the side of a decoded one
-        _refuse_memory(picture, title)
+        _refuse_memory(picture, _kind(picture, data), title)
         try:
             picture.load()
         except Exception as error:  # OSError, SyntaxError, struct.error …: what damage makes a decoder trip over
@@ -116,7 +126,7 @@ def decode(data: bytes, *, max_side: int = 1600, name: str = "image") -> Image:
             ) from error
         mark = _rotation(picture)  # now: a TIFF turns itself while it is loaded, and a PNG tells it late
         try:
-            rgb = _upright(picture, mark)
+            rgb = _upright(picture, mark, _deep_colours(data) if _kind(picture, data) == DEEP_PNG else None)
         except ValueError as error:  # ours, or Pillow's about a kind of colour that it cannot convert
             raise ImageError(f"{title}: {error}") from error
     original = (height, width) if mark >= 5 else (width, height)
@@ -163,8 +173,7 @@ def _open(data: bytes, title: str) -> Pillow.Image:
         ) from error
     except Exception as error:  # see decode: headers are as hostile as pixels
         raise ImageError(
-            f"{title} is not an image that can be read. JPEG, PNG, WebP, BMP and TIFF files are accepted; "
-            "the content counts, not the name."
+            f"{title} is not an image that can be read. {READ} files are accepted; the content counts, not the name."
         ) from error
 
 
@@ -193,14 +202,21 @@ def _megapixels(pixels: int) -> str:
     return f"{pixels / 1e6:.4g} megapixels"
 
 
-def _refuse_memory(picture: Pillow.Image, title: str) -> None:
+def _kind(picture: Pillow.Image, data: bytes) -> str:
+    """What decoding it takes: its format, or one of its forms."""
+    if picture.format == "PNG" and data[PNG_DEPTH] == 16 and data[PNG_COLOUR] in (2, 6):
+        return DEEP_PNG
+    return picture.format or ""
+
+
+def _refuse_memory(picture: Pillow.Image, kind: str, title: str) -> None:
     """Before anything is decoded: what it will take, ours included."""
     width, height = picture.size
-    needed = width * height * BYTES[picture.format or ""]
+    needed = width * height * BYTES[kind]
     if needed > LIMITS.image_memory:
-        most = _megapixels(LIMITS.image_memory // BYTES[picture.format or ""])
+        most = _megapixels(LIMITS.image_memory // BYTES[kind])
         raise ImageError(
-            f"{title} is a {picture.format} image of {_megapixels(width * height)}; at most {most} are accepted "
+            f"{title} is a {kind} image of {_megapixels(width * height)}; at most {most} are accepted "
             "of this kind. Please shrink it first, or save it as JPEG."
         )
 
@@ -214,29 +230,57 @@ def _rotation(picture: Pillow.Image) -> int:
     return int(mark) if isinstance(mark, int) and mark in AS_STORED else 1
 
 
-def _upright(picture: Pillow.Image, mark: int) -> NDArray[np.uint8]:
-    """RGB pixels as the rotation mark wants them, by strips: a picture in another form doubles the memory."""
+def _upright(picture: Pillow.Image, mark: int, deep: NDArray[Any] | None) -> NDArray[np.uint8]:
+    """RGB pixels as the rotation mark wants them, by strips: a picture in another form doubles the memory.
+
+    `deep` are the pixels where Pillow has fewer bits of them.
+    """
     width, height = picture.size
     rgb = np.empty((width, height, 3) if mark >= 5 else (height, width, 3), np.uint8)
     stored = AS_STORED[mark](rgb)
+    white = 1.0 if picture.mode == "F" else 65535
+    values = deep if deep is not None else np.asarray(picture) if picture.mode[0] in "IF" else None
+    low, high = (0.0, white) if values is None else _exposure(values[..., :3] if values.ndim == 3 else values, white)
     for top in range(0, height, STRIP):
-        pixels = _array(picture.crop((0, top, width, min(height, top + STRIP))))
-        stored[top : top + STRIP] = _on_white(_eight_bit(np.atleast_3d(pixels)))
+        bottom = min(height, top + STRIP)
+        if values is None:
+            crop = picture.crop((0, top, width, bottom))
+            pixels = np.asarray(crop.convert("RGBA" if crop.has_transparency_data else "RGB"))
+        else:
+            pixels = _exposed(np.atleast_3d(values[top:bottom]), low, high)
+        stored[top:bottom] = _on_white(pixels)
     return rgb
 
 
-def _array(picture: Pillow.Image) -> NDArray[Any]:
-    """Pixels as `from_array` takes them: 16-bit grey stays 16 bit, the rest becomes 8-bit RGB or RGBA."""
-    if picture.mode.startswith("I"):
-        grey = np.asarray(picture)
-        if grey.min() < 0 or grey.max() > 65535:
-            raise ImageError(
-                f"grey values from {grey.min()} to {grey.max()} need 32 bits; please save it with 8 or 16."
-            )
-        return grey.astype(np.uint16)
-    if picture.mode == "F":
-        return np.asarray(picture)
-    return np.asarray(picture.convert("RGBA" if picture.has_transparency_data else "RGB"))
+def _deep_colours(data: bytes) -> NDArray[Any] | None:
+    """The colours of a PNG with 16 bits each, of which Pillow keeps the upper 8, as RGB or RGBA."""
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if pixels is None or pixels.dtype != np.uint16 or pixels.ndim != 3:
+        return None
+    return pixels[..., [2, 1, 0, 3][: pixels.shape[2]]]
+
+
+def _exposure(values: NDArray[Any], white: float) -> tuple[float, float]:
+    """The values that become black and white: 0 and `white` where the picture comes near it, else by the content.
+
+    Cameras put 10, 12 or 14 bits into 16, and a high dynamic range has no white at all: both would be shown black.
+    """
+    sample = values.reshape(-1)[:: max(1, values.size // SAMPLE)]
+    finite = sample[np.isfinite(sample)]
+    if not len(finite):
+        raise ImageError("its pixels are no numbers.")
+    if values.min() >= 0 and white / 2 <= values.max() <= white:
+        return 0.0, white
+    low, high = (float(end) for end in np.percentile(finite, (DARKEST, BRIGHTEST)))
+    return (min(low, 0.0) if low < (high - low) / 20 else low), high  # black stays black
+
+
+def _exposed(pixels: NDArray[Any], low: float, high: float) -> NDArray[np.uint8]:
+    """Values as 8 bits, from black to white; the alpha of deep colours by its own range."""
+    scale = 255 / (high - low) if high > low else 0.0
+    colours = np.nan_to_num((pixels[..., :3] - low) * scale, nan=0.0, posinf=255.0, neginf=0.0)
+    eight = np.rint(np.clip(colours, 0, 255)).astype(np.uint8)
+    return eight if pixels.shape[2] < 4 else np.concatenate([eight, _eight_bit(pixels[..., 3:])], axis=2)
 
 
 def _eight_bit(pixels: NDArray[Any]) -> NDArray[np.uint8]:

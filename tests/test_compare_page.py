@@ -201,7 +201,8 @@ def test_the_command_line_says_the_same(setup, options):
 def page() -> None:
     from ui import compare
 
-    compare.show()
+    if (share := compare.show()) is not None:
+        share()
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def test_from_a_wrong_match_to_its_ledger_in_two_clicks_and_its_terms_light_up(b
     )  # one: the wrong line (lines may cross: it picks the nearest)
     visit.wait_until(lambda: visit.board(PICKED, list(match)))
     visit.settled()
-    visit.press("Debug this run")  # two
+    visit.press("Why? Open in Debug")  # two
     visit.settled()
     visit.says(f"Left {match[0]} → right {match[1]}")
     visit.says(repr(book.total))

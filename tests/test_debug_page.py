@@ -53,7 +53,7 @@ def finish(test: AppTest) -> AppTest:
 
 def test_without_a_case_the_page_says_how_to_get_one():
     test = page()
-    assert "Debug this run" in text(test)
+    assert "Why? Open in Debug" in text(test)
     assert test.button(key="debug Run what is chosen now").label == "Run what is chosen now"
 
 

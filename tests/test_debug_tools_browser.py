@@ -23,7 +23,7 @@ def test_a_fit_improves_unseen_pairs_is_used_on_match_and_reported(browser, tmp_
     with serving() as server:
         visit = Visit(browser, f"{server.url}/?{BAD}&run=1")
         visit.finish()
-        visit.press("Debug this run")
+        visit.press("Why? Open in Debug")
         visit.says(re.compile("terms differ|Ledger"))
         visit.settled()
         visit.main.get_by_role("radio", name="Fit").click()
@@ -40,7 +40,7 @@ def test_a_fit_improves_unseen_pairs_is_used_on_match_and_reported(browser, tmp_
         assert Recipe.from_query(words).model_params["sigma2"] > 10
         visit.press("Start")
         visit.finish(2)
-        visit.press("Debug this run")
+        visit.press("Why? Open in Debug")
         visit.says(re.compile("terms differ|Ledger"))
         visit.settled()
         visit.main.get_by_role("radio", name="Runs").click()

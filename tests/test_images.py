@@ -1,5 +1,6 @@
 """What a user may upload as an image, and what a hostile one may not do."""
 
+import base64
 import io
 import struct
 import subprocess
@@ -8,6 +9,7 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,6 +24,16 @@ from features.limits import LIMITS
 
 RNG = np.random.default_rng(0)
 PICTURE = RNG.integers(0, 256, (40, 60, 3), dtype=np.uint8)
+HEIC = base64.b64decode(  # 64 × 48 pixels, by libheif
+    "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAX1tZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAAACJpbG9jAAAA"
+    "AERAAAEAAQAAAAABoQABAAAAAAAAAN4AAAAjaWluZgAAAAAAAQAAABVpbmZlAgAAAAABAABodmMxAAAAAA5waXRtAAAAAAABAAAA/WlwcnAAAADd"
+    "aXBjbwAAAHZodmNDAQNwAAAAkAAAAAAAHvAA/P34+AAADwNgAAEAGEABDAH//wNwAAADAJAAAAMAAAMAHroCQGEAAQAqQgEBA3AAAAMAkAAAAwAA"
+    "AwAeoCCBBZbq5Ka5uAhoMCAAAAMDIAAAAwAhYgABAAZEAcFzwIkAAAATY29scm5jbHgAAQANAAaAAAAAFGlzcGUAAAAAAAAAQAAAAEAAAAAoY2xh"
+    "cAAAAEAAAAABAAAAMAAAAAEAAAAAAAAAAv////AAAAACAAAAEHBpeGkAAAAAAwgICAAAABhpcG1hAAAAAAAAAAEAAQWBAgMFhAAAAOZtZGF0AAAA"
+    "2igBrwngPg6bnk4QdLDGLT7Bfo0eRrgROeS/l7zEEF8B47Qsz3d2t21tudOk9S0RdmDpYILl3GO9IBbUNVfS4hlSw3qXmGQZt6AUhIookRwnrn/y"
+    "PP0lTqR/JSSzSU10tThVm3H5U4cQGrdMofdH3CNwu9GX/6xKkHAQp32ai0f55Dbxj4RP0Ji0dJBs2HNVC0Lu1C7/YXJZ9OJHm3GIF1kis2BWu/OT"
+    "btxp4zJs1PqYjtMkzHgyadGwSFfAbJDaJf8gMzj7Qw7RZQJvAD+aIpiIL/ShLSgIWTCY"
+)
 
 
 def encoded(picture: Pillow.Image | np.ndarray, kind: str = "PNG", **options: object) -> bytes:
@@ -82,6 +94,40 @@ def test_sixteen_bit_grey_keeps_its_full_range(kind):
     rgb = decode(encoded(deep, kind)).rgb
     assert_array_equal(rgb[..., 0], np.rint(deep / 257))
     assert (rgb == rgb[..., :1]).all()
+
+
+@pytest.mark.parametrize("bits", [10, 12, 14])
+@pytest.mark.parametrize("coloured", [False, True])
+def test_fewer_bits_in_sixteen_are_as_bright_as_in_eight(bits, coloured):
+    """What a camera or a microscope writes: read with the full range of 16 bits it would be black."""
+    ramp = np.linspace(0, 255, 40 * 60).reshape(40, 60)
+    deep = np.rint(ramp / 255 * (2**bits - 1)).astype(np.uint16)
+    if coloured:
+        deep = np.dstack([deep, deep[::-1], deep[:, ::-1]])
+        ramp = np.dstack([ramp, ramp[::-1], ramp[:, ::-1]])
+        data = cv2.imencode(".png", np.ascontiguousarray(deep[..., ::-1]))[1].tobytes()
+    else:
+        ramp, data = ramp[..., None], encoded(deep, "PNG")
+    assert np.abs(decode(data).rgb - ramp).max() < 3
+
+
+@pytest.mark.parametrize("values", [np.linspace(0, 900, 2400), np.linspace(1e-3, 1e-2, 2400), np.linspace(-5, 5, 2400)])
+def test_a_high_dynamic_range_is_stretched_by_its_content(values):
+    rgb = decode(encoded(values.reshape(40, 60).astype(np.float32), "TIFF")).rgb.astype(int)
+    assert rgb.min() <= 30 and rgb.max() == 255 and (np.diff(rgb[..., 0].ravel()) >= 0).all()
+    wide = np.arange(70_000, 72_400, dtype=np.int32).reshape(40, 60)
+    assert np.ptp(decode(encoded(wide, "TIFF")).rgb) > 250
+
+
+def test_a_phones_photographs_are_read():
+    """HEIC as an iPhone writes it (made once, with red and green ramps and a bright corner), and AVIF."""
+    image = decode(HEIC)
+    height, width = image.rgb.shape[:2]
+    assert sorted((width, height)) == [48, 64]
+    assert image.rgb[..., 2].max() > 200 and np.median(image.rgb[..., 2]) < 80
+    assert np.ptp(image.rgb[..., 0]) > 180 and np.ptp(image.rgb[..., 1]) > 180
+    smooth = np.add.outer(np.arange(40), np.arange(60))[..., None].repeat(3, 2).astype(np.uint8)
+    assert np.abs(decode(encoded(smooth, "AVIF", quality=95)).rgb.astype(int) - smooth).mean() < 3
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "RGB", "CMYK", "YCbCr", "I;16"])
@@ -207,8 +253,9 @@ HOSTILE = {
     "just small enough, without the pixels": (png_header(500, 500), "damaged or incomplete"),
     "no width": (png_header(0, 100), "not an image|nothing to see"),
     "a monstrous tile": (tiled_tiff(40_000), "40000 × 40000"),
-    "32-bit grey": (encoded(np.full((4, 4), 70_000, np.int32), "TIFF"), "32 bits"),
-    "floats of any size": (encoded(np.full((4, 4), 7, np.float32), "TIFF"), "between 0 and 1"),
+    "no numbers": (encoded(np.full((4, 4), np.nan, np.float32), "TIFF"), "no numbers"),
+    "half a HEIC": (HEIC[:400], "HEIF|not an image"),
+    "half an AVIF": (encoded(PICTURE, "AVIF")[:400], "AVIF|not an image"),
 }
 
 
@@ -223,9 +270,9 @@ def test_a_bad_upload_is_refused_in_plain_words(case):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @settings(deadline=None, derandomize=True, max_examples=150)
-@given(st.sampled_from(["PNG", "JPEG", "WEBP", "BMP", "TIFF"]), st.data())
+@given(st.sampled_from(["PNG", "JPEG", "WEBP", "BMP", "TIFF", "AVIF", "HEIF"]), st.data())
 def test_a_damaged_file_gives_an_image_or_our_error_and_nothing_else(kind, data):
-    content = bytearray(encoded(PICTURE[:12, :12], kind))
+    content = bytearray(HEIC if kind == "HEIF" else encoded(PICTURE[:12, :12], kind))
     for _ in range(data.draw(st.integers(1, 6))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     try:

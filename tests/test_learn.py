@@ -411,7 +411,7 @@ def match() -> None:
     from ui import match, present
 
     present.begin()
-    match.show()
+    match.show()()
 
 
 def test_a_link_brings_a_question_to_match_and_a_wrong_answer_a_second_look():

@@ -185,12 +185,12 @@ def test_an_entry_is_picked_and_its_target_added_up(visit):
 def test_a_locked_link_locks_and_presents(visit):
     student = visit("chapter=penalty&rho=1.0&lock=rho&present=1")
     student.main.locator('[data-testid="stSlider"] [data-disabled=true]').first.wait_for()
-    student.page.get_by_test_id("stHeader").wait_for(state="hidden")
+    student.page.locator(".st-key-frame").wait_for(state="hidden")
     large = student.page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
     assert large > 16
     student.assert_fits()
     student.key("f")
-    student.page.get_by_test_id("stHeader").wait_for()
+    student.page.locator(".st-key-frame").wait_for()
     student.wait_until(lambda: "present" not in student.page.url and "lock=rho" in student.page.url)
     student.key("?")
     student.says("presenter mode: large type, nothing around")
@@ -227,6 +227,7 @@ def test_match_hides_what_a_link_locks(visit):
     student = visit("data=random&model=B&lock=model,solver&ask=How+many?&answer=20", page="")
     student.main.get_by_role("button", name="Start", exact=True).wait_for()
     student.says("How many?")
+    student.page.get_by_test_id("stExpandSidebarButton").click()
     student.side.get_by_text("Points", exact=True).first.wait_for()
     for name in ("Model", "Solver"):
         student.side.get_by_text(name, exact=True).first.wait_for(state="hidden")

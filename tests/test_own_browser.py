@@ -1,5 +1,6 @@
 """One's own images, points and problems in a real Chromium: dropped in, matched, edited, saved and opened again."""
 
+import base64
 import csv
 import io
 import json
@@ -25,8 +26,9 @@ def table(data: bytes) -> list[dict[str, str]]:
 
 
 def drop(page: Visit, at: int, file: str) -> None:
-    """A file into one of the sidebar's boxes. Its name stands there at once; the page asks the server for a drawing
+    """A file into one of the boxes of Settings. Its name stands there at once; the page asks the server for a drawing
     when it is uploaded, and has taken it in when that is done."""
+    page.settings()
     asked = page.talk.count("asked")
     page.side.locator('input[type="file"]').nth(at).set_input_files(file)
     page.side.get_by_text(Path(file).name).first.wait_for()
@@ -50,30 +52,38 @@ def pictures(tmp_path_factory) -> list[str]:
 @pytest.mark.long
 def test_two_uploaded_images_are_detected_matched_saved_and_opened_again(visit, pictures, tmp_path):
     page = visit("?data=own&model=C&method=adgm1")
-    page.says("Drop two images")
+    page.says("Match two photographs of your own")
     drop(page, 0, pictures[0])
     drop(page, 1, pictures[2])
     page.says("right image")
     page.says(re.compile("is not an image"))
-    drop(page, 1, pictures[1])
-    page.ready()
     page.choose("Pace", "full speed")
-    page.press("Start")
-    page.finish()
+    drop(page, 1, pictures[1])
+    page.finish()  # nobody has to press Start
     found = page.lines()
     assert len(found) >= 10
-    page.unfold("Take it away")
     saved = tmp_path / "pair.zip"
     saved.write_bytes(page.download("Pair (ZIP)"))
 
     again = visit("?data=own&model=B&method=adgm1")
-    again.says("Drop two images")
+    again.says("Match two photographs of your own")
     again.side.locator('input[type="file"]').last.set_input_files(saved)
     again.ready()
     again.choose("Pace", "full speed")
     again.press("Start")
     again.finish()
     assert again.lines() == found  # with the model and the solver that were saved, too
+
+
+DROP = """(files) => {
+  const brought = new DataTransfer();
+  for (const [name, data] of files) {
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    brought.items.add(new File([bytes], name, { type: "image/jpeg" }));
+  }
+  const target = document.querySelector('[data-testid="stMain"]');
+  target.dispatchEvent(new DragEvent("drop", { dataTransfer: brought, bubbles: true, cancelable: true }));
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -91,16 +101,13 @@ def photographs(tmp_path_factory) -> list[str]:
 
 def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(visit, photographs):
     page = visit("?data=own")
-    page.says("Drop two images")
-    for at, file in enumerate(photographs[:2]):
-        drop(page, at, file)
-    page.ready()
+    page.says("Match two photographs of your own")
     page.choose("Pace", "full speed")
-    page.press("Start")
-    page.finish()
+    files = [[Path(file).name, base64.b64encode(Path(file).read_bytes()).decode()] for file in photographs[:2]]
+    page.page.evaluate(DROP, files)
+    page.finish()  # without a click
     page.says(re.compile(r"matches obey an? (homography|affine map)"))
     camera = DATASETS["portrait"].load(points=10).homography
-    page.unfold("Take it away")
     rows = table(page.download("Matches (CSV)"))
     verified = [row for row in rows if row["verified"] == "1"]
     ends = np.array([[float(row[f"{side}_{axis}"]) for axis in "xy"] for row in verified for side in ("left", "right")])
@@ -108,10 +115,10 @@ def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(vi
     assert len(verified) > 50 and (gaps < 4).mean() > 0.9
     assert json.loads(page.download("Map (JSON)"))["error_px"] < 3
 
-    drawn = page.board("board => board.shown.length")
+    drawn = page.board("board => board.wanted.length")
     slider = page.page.get_by_role("slider", name="Least strength of a line")
     slider.fill("0.95")
-    page.wait_until(lambda: 0 < page.board("board => board.shown.length") < drawn)
+    page.wait_until(lambda: 0 < page.board("board => board.wanted.length") < drawn)
     assert page.board("board => Math.min(...board.shown.map((line) => line.value)) >= 0.95")
     over = page.page.get_by_alt_text("The left photograph, laid over it")
     over.scroll_into_view_if_needed()
@@ -123,18 +130,32 @@ def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(vi
 @pytest.mark.long
 def test_photographs_of_two_things_are_told_apart(visit, photographs):
     page = visit("?data=own")
-    page.says("Drop two images")
-    drop(page, 0, photographs[0])
-    drop(page, 1, photographs[2])
-    page.ready()
+    page.says("Match two photographs of your own")
     page.choose("Pace", "full speed")
-    page.press("Start")
+    chooser = page.page.locator('[class*="st-key-both-images"] input[type="file"]')
+    chooser.set_input_files(photographs[0])  # one after the other
+    page.says("First photograph is here")
+    chooser.set_input_files(photographs[2])
     assert "do not seem to show the same thing" in page.says(re.compile("do not seem to show")).inner_text()
+
+
+@pytest.mark.long
+def test_two_pictures_are_taken_with_the_camera_and_others_follow(visit, browser):
+    page = visit("?data=own", browser)
+    page.says("Match two photographs of your own")
+    page.press("Camera")
+    for which in ("first", "second"):
+        page.says(f"The {which} picture")
+        page.page.get_by_role("button", name="Take Photo").click()
+    page.says(re.compile("^Photographs|points · Photographs"))
+    page.wait_until(lambda: page.board("board => board.points.length === 2"))
+    page.main.get_by_role("button", name="Your photographs").click()  # once more: other photographs
+    page.says("First photograph")
 
 
 def opened(page: Visit, file: Path) -> Visit:
     """A problem file on the page, matched."""
-    page.says("Drop two images")
+    page.says("Match two photographs of your own")
     page.side.locator('input[type="file"]').last.set_input_files(file)
     page.says(re.compile("Given costs"))
     page.choose("Pace", "full speed")
@@ -153,8 +174,7 @@ def test_a_problem_file_is_opened_watched_proved_and_written_again(visit, tmp_pa
     page.press("How far from optimal?")
     page.says(re.compile("Proved optimal|Gap"))
     page.main.get_by_role("button", name="Stop the search").wait_for(state="hidden")
-    page.settled()  # the end of the search draws the whole page: what is unfolded before that is folded again
-    page.unfold("Take it away")
+    page.settled()
     assert len(table(page.download("Matches (CSV)"))) == 6
     again = read_problem(page.download("Problem (DD)"), "problem.dd")
     ours, theirs = normal_form(again.problem), normal_form(read_problem(written, "problem.dd").problem)

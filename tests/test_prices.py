@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import combinations
 from math import factorial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from features.__main__ import main
 from features.problem_files import ProblemFile, write_problem
 from oracles import energy
 from problems import distances, mixed, planted
-from ui import outcome
+from ui import lead
 from ui.jobs.meanwhile import Meanwhile
 
 DEFAULT = METHODS["adgm"].make
@@ -165,11 +164,11 @@ def test_the_command_line_says_so(tmp_path, capsys):
 
 @pytest.mark.parametrize("method", ["adgm1", "adgm"])
 def test_the_page_says_so_beside_the_verdict(method):
-    solved, said = lessons.trapped(method), []
-    shown = SimpleNamespace(matching=SimpleNamespace(metrics=solved.metrics, result=solved.result))
-    outcome.verdict(SimpleNamespace(markdown=said.append), shown)
-    assert solved.metrics.explanation in said[0]
-    assert (solved.result.note in said[0]) and bool(solved.result.note) == (method == "adgm1")
+    solved = lessons.trapped(method)
+    verdict = lead.answer(solved.metrics)
+    told = lead.noted(verdict, solved.result.note)
+    assert solved.result.note in told.rest and verdict.rest in told.rest
+    assert bool(solved.result.note) == (method == "adgm1")
 
 
 def test_orders_one_to_three_side_by_side():

@@ -26,7 +26,7 @@ def test_a_killed_server_comes_back_and_one_click_runs_the_same_choice_again(win
     with serving(port=server.port, **machine) as again:
         page.wait_until(lambda: "finished" in page.talk[before:])
         page.ready()
-        page.says(re.compile("No matching yet"))
+        page.says(re.compile("Which point is which"))
         assert "data.points=25" in page.page.url and "method.tol=1e-300" in page.page.url
         page.says(re.compile(r"25 × \d+ points · Pairwise C"))
         assert page.page.get_by_role("combobox", name=re.compile("Pace$")).input_value() == "10 iterations/s"

@@ -46,7 +46,7 @@ def test_two_dropped_images_are_a_pair_and_a_bad_point_file_leaves_it():
 
 def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():
     page = Page({"data": OWN, "model": "C", "method": "adgm1"})
-    assert page.says("Drop two images")
+    assert page.says("Match two photographs")
     pair = DATASETS["random"].load(inliers=6, outliers=0)
     recipe = Recipe(OWN, model="B", model_params={"sigma2": 400.0}, method="adgm2", method_options={"growth": 3.0})
     for side in ("Left", "Right"):
@@ -84,4 +84,5 @@ def test_a_pairs_name_is_not_read_as_markdown():
     saved = save_pair(replace(pair, name="![x](//e.org/)"), Recipe(OWN, model="B", method="adgm1"))
     upload(page, "pair zip", "![x](//e.org/).zip", saved, "application/zip")
     page.run()
-    assert page.says(r"\!\[x\]\(") and not page.says("![x]")
+    assert "![x]" in page.answers["summary"]  # which the browser shows as text
+    assert not any("![x]" in one.value for one in [*page.test.markdown, *page.test.caption, *page.test.error])

@@ -1,6 +1,6 @@
 """The Compare page: one pair, one model, several methods; who finds what, how good it is, and in how long."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,20 @@ from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import Pair
 from features.plots.theme import KINDS
-from ui import canvas, desk, examples, exports, live, run_book, scrubber, url_state, visitors, warmup, widgets
+from ui import (
+    canvas,
+    desk,
+    examples,
+    exports,
+    lead,
+    run_book,
+    scrubber,
+    strip,
+    url_state,
+    visitors,
+    warmup,
+    widgets,
+)
 from ui.charts.comparison import scatter_chart, time_chart
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.pool import POOL
@@ -60,14 +73,13 @@ class Compared:
         return comparison.as_command(self.chosen.recipe, self.series.keys, self.options, self.time_limit)
 
 
-def show() -> None:
+def show() -> Callable[[], None] | None:
     open_if_asked()
-    head, asked, stage, result = (st.container(key=name) for name in ("head", "asked", "stage", "result"))
+    places = (st.container(key=name) for name in ("strip", "head", "asked", "stage", "result"))
+    gallery, head, asked, stage, result = places
     with head:
-        st.subheader("Compare the methods on one pair", anchor=False)
-        st.caption(INTRODUCTION)
         examples.greet()
-        examples.show()
+        st.caption(INTRODUCTION)
     chosen = sidebar(solver=False)
     with asked:
         compared, progress = compared_now(chosen)
@@ -75,22 +87,24 @@ def show() -> None:
         ticking = progress is not None and progress.active
         st.fragment(status, run_every=POOL.unhurried(TICK) if ticking else None)(compared, progress)
     with result:
-        if compared is not None and progress is not None:
-            if progress.entrants:
-                run_book.note_entrants(compared.chosen.pair, progress.entrants)
-                table(compared, progress)
-                pictures(progress)
-                charts(compared, progress)
-            if not progress.active:
-                exports.comparison(compared.chosen, progress.rows, compared.command)
+        if compared is not None and progress is not None and progress.entrants:
+            run_book.note_entrants(compared.chosen.pair, progress.entrants)
+            table(compared, progress)
+            pictures(progress)
+            charts(compared, progress)
+    with gallery:
+        strip.show()
+    if compared is None or progress is None or progress.active:
+        return None
+    return partial(exports.comparison, compared.chosen, progress.rows, compared.command)
 
 
 def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | None]:
     """Ask what to compare; the comparison to show, if there is one for what is chosen, and how far it is. That is asked
     once: the button, the ticking and the tables go by the same answer."""
     nothing = None, None
+    empty_state(chosen)
     if chosen is None:
-        empty_state()
         return nothing
     size = Size(chosen.pair.shape, MODELS[chosen.recipe.model], chosen.recipe.orders)
     st.caption(f"{literal(chosen.pair.name)} · {MODELS[chosen.recipe.model].label} · {size.text}")
@@ -251,7 +265,7 @@ def status(compared: Compared | None, drawn: Progress | None) -> None:
         job = progress.job
         text = f"**{progress.current or 'Preparing'}**, {progress.parts + 1} of {progress.total}"
         if job is not None and job.status == "waiting" and job.position:
-            text += f" · {live.turn(job)}"
+            text += f" · {lead.turn(job)}"
         elif job is not None:
             text += f" · iteration {job.iteration:,} · {job.elapsed:.1f} s"
         told.progress(progress.parts / progress.total, text)

@@ -3,7 +3,6 @@
 They stand on other pages, so they bring in nothing of the Debug page itself.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -18,17 +17,11 @@ if TYPE_CHECKING:
     from features.explain import Case
 
 
-def offer(found: Matching, picked: Callable[[], Match | None]) -> None:
-    """A button that opens the page with a finished run, and with the match that is isolated when it is pressed."""
-    if st.button(
-        "Debug this run",
-        key="debug",
-        icon=":material/bug_report:",
-        help="Which terms speak for a wrong match, how sure is each match, what would have to change",
-    ):
-        from features.explain import Case  # all of the page's tools: only for whoever opens it
+def debug(found: Matching, focus: Match | None) -> None:
+    """Turn to the page with a finished run, and with the match that is isolated."""
+    from features.explain import Case  # all of the page's tools: only for whoever opens it
 
-        enter(Case.of(found), picked())
+    enter(Case.of(found), focus)
 
 
 def enter(case: "Case", focus: Match | None = None) -> None:

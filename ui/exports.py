@@ -30,43 +30,43 @@ def stem(run: Run) -> str:
 
 
 def show(run: Run) -> None:
-    with st.expander("Take it away", icon=":material/download:", key="take away"):
-        found, recipe, pair, name = run.matching, run.chosen.recipe, run.pair, stem(run)
-        st.markdown("**Picture**")
-        with st.container(horizontal=True):
-            for kind in FORMATS:
-                download(kind.upper(), f"{name}-matches.{kind}", partial(picture, run, kind))
-            download("Curves (PNG)", f"{name}-curves.png", partial(curves, run))
-        st.markdown("**Tables**, in pixels of the original images")
-        with st.container(horizontal=True):
-            download("Matches (CSV)", f"{name}-matches.csv", lambda: exports.matches_csv(found))
-            download("Matches (JSON)", f"{name}-matches.json", lambda: exports.matches_json(found))
-            if found.verification is not None:
-                download("Map (JSON)", f"{name}-map.json", lambda: exports.map_json(found))
-            download("History (CSV)", f"{name}-history.csv", lambda: exports.history_csv(found.result.history))
-            download("Left points (CSV)", f"{name}-left-points.csv", lambda: exports.keypoints(pair.left))
-            download("Right points (CSV)", f"{name}-right-points.csv", lambda: exports.keypoints(pair.right))
-        st.markdown("**Everything**")
-        with st.container(horizontal=True):
-            download("Run (NPZ)", f"{name}-run.npz", lambda: exports.everything_npz(found))
-            download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(pair, recipe))
-            if run.problem.order <= 2:
-                download("Problem (DD)", f"{name}-problem.dd", lambda: problem_file(run, ".dd"))
-            download("Problem (NPZ)", f"{name}-problem.npz", lambda: problem_file(run, ".npz"))
-        st.markdown("**The same run again**")
-        if run.chosen.own:
-            st.caption(f"The points exist only here: save the pair as {PAIR_FILE} beside these.")
-        python, command, link = st.tabs(["Python", "Command line", "Link"])
-        python.code(recipe.as_python(), language="python")
-        command.code(recipe.as_command(), language="bash")
-        with link:
-            share_link(run)
+    """Files of a finished run."""
+    found, recipe, pair, name = run.matching, run.chosen.recipe, run.pair, stem(run)
+    st.markdown("**Picture**")
+    with st.container(horizontal=True):
+        for kind in FORMATS:
+            download(kind.upper(), f"{name}-matches.{kind}", partial(picture, run, kind))
+        download("Curves (PNG)", f"{name}-curves.png", partial(curves, run))
+    st.markdown("**Tables**, in pixels of the original images")
+    with st.container(horizontal=True):
+        download("Matches (CSV)", f"{name}-matches.csv", lambda: exports.matches_csv(found))
+        download("Matches (JSON)", f"{name}-matches.json", lambda: exports.matches_json(found))
+        if found.verification is not None:
+            download("Map (JSON)", f"{name}-map.json", lambda: exports.map_json(found))
+        download("History (CSV)", f"{name}-history.csv", lambda: exports.history_csv(found.result.history))
+        download("Left points (CSV)", f"{name}-left-points.csv", lambda: exports.keypoints(pair.left))
+        download("Right points (CSV)", f"{name}-right-points.csv", lambda: exports.keypoints(pair.right))
+    st.markdown("**Everything**")
+    with st.container(horizontal=True):
+        download("Run (NPZ)", f"{name}-run.npz", lambda: exports.everything_npz(found))
+        download("Pair (ZIP)", PAIR_FILE, lambda: exports.save_pair(pair, recipe))
+        if run.problem.order <= 2:
+            download("Problem (DD)", f"{name}-problem.dd", lambda: problem_file(run, ".dd"))
+        download("Problem (NPZ)", f"{name}-problem.npz", lambda: problem_file(run, ".npz"))
+    st.markdown("**The same run again**")
+    if run.chosen.own:
+        st.caption(f"The points exist only here: save the pair as {PAIR_FILE} beside these.")
+    python, command, link = st.tabs(["Python", "Command line", "Link"])
+    python.code(recipe.as_python(), language="python")
+    command.code(recipe.as_command(), language="bash")
+    with link:
+        share_link(run.chosen, run)
 
 
-def share_link(run: Run) -> None:
+def share_link(chosen: Chosen, run: Run | None = None) -> None:
     """The address that restores this page and starts the run; or, where that is asked for, shows this very run."""
-    own, words = run.chosen.own, run.chosen.record.to_query()
-    whole = st.toggle(
+    own, words = chosen.own, chosen.record.to_query()
+    whole = run is not None and st.toggle(
         "Share this run itself",
         begin(WHOLE, False),
         key=WHOLE,
@@ -75,7 +75,7 @@ def share_link(run: Run) -> None:
     if own and not whole:
         st.caption("A link cannot carry points that were uploaded or edited: send the pair as a ZIP, or share the run.")
         return
-    words |= {desk.WORD: desk.share(run)} if whole else {url_state.ASKED: "1"}
+    words |= {desk.WORD: desk.share(run)} if run is not None and whole else {url_state.ASKED: "1"}
     page = (st.context.url or "").partition("?")[0]
     page += "" if urlsplit(page).path else "/"
     st.code(f"{page}?{urlencode(words)}", language=None, wrap_lines=True)
@@ -124,21 +124,20 @@ def comparison(chosen: Chosen, rows: Sequence[Row], command: str) -> None:
     """Of several methods: their table, pictures and matchings."""
     if not any(row.metrics is not None for row in rows):
         return
-    with st.expander("Take it away", icon=":material/download:", key="take comparison"):
-        st.markdown("**Table**")
-        with st.container(horizontal=True):
-            download("CSV", "comparison.csv", lambda: compared.table_csv(rows))
-            download("Markdown", "comparison.md", lambda: compared.table_markdown(rows).encode())
-            download("LaTeX", "comparison.tex", lambda: compared.table_latex(rows).encode())
-        st.markdown("**Pictures and matchings**")
-        with st.container(horizontal=True):
-            for kind in ("png", "pdf"):
-                download(f"Grid ({kind.upper()})", f"grid.{kind}", partial(grid, chosen, rows, kind))
-            download("Matchings (JSON)", "matchings.json", lambda: compared.matchings_json(chosen.pair, rows))
-        st.markdown("**The same on the command line**")
-        if chosen.own:
-            st.caption(f"The points exist only here: save the pair as {PAIR_FILE} from the Match page first.")
-        st.code(command, language="bash", wrap_lines=True)
+    st.markdown("**Table**")
+    with st.container(horizontal=True):
+        download("CSV", "comparison.csv", lambda: compared.table_csv(rows))
+        download("Markdown", "comparison.md", lambda: compared.table_markdown(rows).encode())
+        download("LaTeX", "comparison.tex", lambda: compared.table_latex(rows).encode())
+    st.markdown("**Pictures and matchings**")
+    with st.container(horizontal=True):
+        for kind in ("png", "pdf"):
+            download(f"Grid ({kind.upper()})", f"grid.{kind}", partial(grid, chosen, rows, kind))
+        download("Matchings (JSON)", "matchings.json", lambda: compared.matchings_json(chosen.pair, rows))
+    st.markdown("**The same on the command line**")
+    if chosen.own:
+        st.caption(f"The points exist only here: save the pair as {PAIR_FILE} from the Match page first.")
+    st.code(command, language="bash", wrap_lines=True)
 
 
 def grid(chosen: Chosen, rows: Sequence[Row], kind: str) -> bytes:

@@ -8,23 +8,20 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from adgm import METHODS
 from features.graphs import GRAPHS
 from features.limits import LIMITS
 from features.metrics import WORD
-from features.models import MODELS
 from features.pairs import Pair, View
-from ui import canvas, scrubber, toolbar, url_state
+from ui import answers, canvas, lead, scrubber, toolbar, url_state
 from ui.canvas import Line, Side, matrix
-from ui.charts.run import LEFT, RIGHT, blank, energy_chart, lanes_chart, penalty_chart
+from ui.charts.run import LEFT, RIGHT, TITLES, blank, energy_chart, lanes_chart, penalty_chart
 from ui.jobs.job import POOL, Frame, Snapshot
 from ui.jobs.meanwhile import Meanwhile
-from ui.outcome import VERDICT_ICONS, details, final_lines, line_kinds, neighbours, verdict
+from ui.outcome import details, final_lines, line_kinds, neighbours
 from ui.page_run import Run, curves_of
 from ui.scrubber import Stop
 from ui.sidebar import Chosen
-from ui.state import APART, CANVAS, EDIT, GRAPH, KEPT, LATE, RUN, START, STORED
-from ui.words import literal
+from ui.state import APART, CANVAS, EDIT, GRAPH, KEPT, RUN, START, STORED, TO_DEBUG
 
 TICK = 0.4  # seconds between two updates of the page
 RESTING = LIMITS.patience / 4  # seconds between two signs of life of a page whose run is paused
@@ -35,8 +32,8 @@ SOON = 20  # seconds before its limit a run says so
 CHART = 112  # pixels at least: the style sheet makes three of them as tall as the window allows
 CHARTS = ("penalty chart", "energy chart")
 PROMISES = (
-    "Residual and penalty ρ: how far the blocks are from agreeing, and how hard they are pulled together",
-    "How good the relaxed and the rounded assignment are, iteration by iteration",
+    "How far the copies of the answer are from agreeing, and how hard they are pulled together.",
+    "How badly the answer fits: the search lowers the cost, step by step.",
 )
 
 WORDS = {
@@ -99,33 +96,33 @@ def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: 
         if scrubber.playing() and labels:
             scrubber.play_on(labels)
     changed = seen != (url_state.current(), canvas.revision(CANVAS)) or editing != bool(st.session_state.get(EDIT))
-    if START.get() or changed or every != rhythm(run, snapshot):
+    if START.get() or TO_DEBUG.get() or changed or every != rhythm(run, snapshot):
         st.rerun()  # the whole page, before anything is drawn: the choice changed, the ticking begins or ends
-    at = toolbar.show(chosen, run, snapshot, labels)
+    above = st.container(key="lead")
+    main, beside = st.columns([3, 1], gap="small")
+    with main:
+        picture, buttons, results = (st.container(key=name) for name in ("picture", "transport", "results"))
+    with buttons:
+        at = toolbar.show(chosen, run, snapshot, labels)
     stop = stops[at] if stops else None
-    with st.container(horizontal=True, vertical_alignment="center", key="told"):
-        with st.container(gap=None, key="status"):
-            _status(chosen, run, snapshot)
-        toolbar.polish(chosen)
-    final = run if stop is not None and stop.result else None
-    picture, curves = st.columns([21, 10], gap="small")
+    with above:
+        lead.show(chosen, run, snapshot, stop)
+    with results:
+        answers.show(chosen, run, snapshot, stops, stop, status(run, snapshot))
     with picture:
-        place = st.container(key="picture")
-        with st.container(key="ends", gap=None):
-            with st.container(horizontal=True, gap="xxsmall", key="made"):
-                scrubber.endings([st.empty() for _ in range(3)], run, stops, at)
-            verdict(st.empty(), run if run is not None and stops and not snapshot.active else None)
-        which = _filter(final)
-        with place:
-            if run is not None and stop is not None:
-                _picture(run, stop, which)
-            elif chosen is not None:
-                canvas.show(CANVAS, *sides(chosen.pair), mode="edit" if editing else "view", stage=True)
-        details([st.empty() for _ in range(3)], final, canvas.picked(CANVAS))
-    with curves.container(key="curves", gap="xsmall"):
+        if run is not None and stop is not None:
+            _picture(run, stop)
+        elif chosen is not None:
+            canvas.show(CANVAS, *sides(chosen.pair), mode="edit" if editing else "view", stage=True)
+        else:
+            st.html("<i></i>")  # keeps the place
+    with beside.container(key="curves", gap="xsmall"):
         _charts(run, snapshot, frames, stop if at < len(stops) - 1 else None)
         with st.container(key="matrix"):
             _matrix(chosen, run, snapshot, stops, stop)
+    with st.container(key="terms"):
+        final = run if stop is not None and stop.result else None
+        details([st.empty() for _ in range(3)], final, canvas.picked(CANVAS))
 
 
 def sides(pair: Pair) -> tuple[Side, Side]:
@@ -134,33 +131,13 @@ def sides(pair: Pair) -> tuple[Side, Side]:
     return side(pair.left, "Left", graph), side(pair.right, "Right", graph)
 
 
-def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
-    """What is matched by what; what it is doing, how far and how fast; what came of it. Always two elements."""
-    stale = run is not None and chosen is not None and not run.answers(chosen)
-    changed = ". **The settings have changed since this run: Start runs the new ones.**" if stale else ""
-    late = LATE.get()
-    st.caption(summary(chosen if run is None else run.chosen) + changed + (f" · {late}" if late else ""))
+def status(run: Run | None, snapshot: Snapshot) -> str:
+    """How far a run is and how fast, in one line of numbers."""
     if run is None:
-        earlier = RUN.get()
-        kept = (
-            f" Run {earlier.number} was on {literal(earlier.pair.name)}{_other(earlier, chosen)} to see it."
-            if earlier
-            else ""
-        )
-        st.markdown(
-            "" if chosen is None else f"Which left point is which right point? No matching yet: press **Start**.{kept}"
-        )
-        return
+        return "No run yet"
     if snapshot.status == "failed":
-        st.error(f"The run failed: {literal(snapshot.error)}")
-        return
-    parts = [f"**{WORDS[snapshot.status]}**"]
-    if snapshot.status == "compiling":
-        what = "the local search" if snapshot.iteration and scrubber.polishes(run.job.method) else "the solver"
-        parts = [f"**Compiling {what}**, once on this machine; this does not count"]
-    if snapshot.status == "waiting" and snapshot.position:
-        parts.append(turn(snapshot))
-    parts.append(f"iteration {snapshot.iteration:,}")
+        return f"Failed · run {run.number}"
+    parts = [WORDS[snapshot.status], f"iteration {snapshot.iteration:,}"]
     if snapshot.status == "running" and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
         parts.append("in NumPy while the solver compiles (once)")
     parts.append(f"{snapshot.elapsed:.2f} s")
@@ -171,50 +148,22 @@ def _status(chosen: Chosen | None, run: Run | None, snapshot: Snapshot) -> None:
     if snapshot.frame is not None and isfinite(snapshot.frame.residual):
         parts.append(f"residual {snapshot.frame.residual:.2e}")
     if lanes := snapshot.lanes:
-        running = sum(not lane.ended for lane in lanes.curves)
-        parts.append(
-            f"{len(lanes.curves)} runs, {running} going on" if snapshot.active else f"{len(lanes.curves)} runs"
-        )
+        going = sum(not lane.ended for lane in lanes.curves)
+        parts.append(f"{len(lanes.curves)} runs, {going} going on" if snapshot.active else f"{len(lanes.curves)} runs")
         parts.append("proved optimal" if lanes.proved else f"{lanes.agreeing} agree on the best matching")
-    if not snapshot.active and snapshot.best is not None and (verdict := run.matching.metrics.verdict):
-        parts.append(f"{VERDICT_ICONS[verdict]} {verdict}")
-    parts.append(f"run {run.number}")
-    st.markdown(" · ".join(parts))
-
-
-def _other(earlier: Run, chosen: Chosen | None) -> str:
-    """What differs from the pair of an earlier run, and so what brings that back."""
-    if chosen is not None and earlier.shows(chosen):
-        return ": leave Edit points"
-    same = chosen is not None and chosen.pair.name == earlier.pair.name
-    return " with other points or partners: undo the changes" if same else ": choose that pair again"
-
-
-def turn(snapshot: Snapshot) -> str:
-    """Where a run stands in the queue, and how long that takes."""
-    return f"number {snapshot.position} in the queue of this server, about {max(1, round(snapshot.delay))} s"
-
-
-def summary(chosen: Chosen | None) -> str:
-    """The pair, its size, the model and the method."""
-    if chosen is None:
-        return ""
-    recipe = chosen.recipe
-    names = (MODELS[recipe.model].label, METHODS[recipe.method].label)
-    n1, n2 = chosen.pair.shape
-    return f"{literal(chosen.pair.name)} · {n1} × {n2} points · {' · '.join(names)}"
+    return " · ".join([*parts, f"run {run.number}"])
 
 
 # ---- the picture and the curves -----------------------------------------------------------------------------
 
 
-def _picture(run: Run, stop: Stop, which: tuple[str, int]) -> None:
-    """An iteration of a run, or what was made of the last one; the result as the filter says."""
+def _picture(run: Run, stop: Stop) -> None:
+    """An iteration of a run, or what was made of the last one."""
     left, right = sides(run.pair)
     if not stop.result:
         canvas.show(CANVAS, left, right, stop_lines(run, stop), stage=True)
         return
-    lines = final_lines(run, *which)
+    lines = final_lines(run)
     support, against = neighbours(run, lines, canvas.picked(CANVAS))
     sure = run.matching.confidence is not None
     canvas.show(
@@ -229,33 +178,6 @@ def _picture(run: Run, stop: Stop, which: tuple[str, int]) -> None:
         final=True,
         stage=True,
     )
-
-
-def _filter(run: Run | None) -> tuple[str, int]:
-    """Which matches of a finished run to draw, and how many of the best."""
-    with st.container(horizontal=True, vertical_alignment="center", key="filter"):
-        which, many = st.empty(), st.empty()
-    if run is None:
-        return "all", 0
-    offered = ["all", "wrong", "best"] if run.pair.judged else ["all", "best"]
-    if any(line.kind == "missed" for line in final_lines(run, "missed too", 0)):
-        offered.insert(2, "missed too")  # where nothing is, it would do nothing
-    chosen = which.segmented_control(
-        "Matches",
-        offered,
-        default="all",
-        key=f"which of {len(offered)}",
-        required=True,
-        label_visibility="collapsed",
-        help="Which matches are drawn",
-    )
-    most = len(run.matching.pairs)
-    if chosen != "best" or most < 2:
-        return chosen or "all", most
-    count = many.number_input(
-        "How many", 1, most, min(10, most), key="best of all", width=130, label_visibility="collapsed"
-    )
-    return chosen, int(count)
 
 
 def stop_lines(run: Run, stop: Stop) -> list[Line]:
@@ -276,8 +198,8 @@ def stop_lines(run: Run, stop: Stop) -> list[Line]:
 def _charts(run: Run | None, snapshot: Snapshot, frames: tuple[Frame, ...], looked_at: Stop | None) -> None:
     """Residual and ρ, and the energy; `looked_at` is the earlier iteration that the slider is at."""
     if run is None or not frames:
-        for key, text in zip(CHARTS, PROMISES, strict=True):
-            st.echarts_chart(blank(text), height=CHART, key=key, alt=text)
+        for key, title, text in zip(CHARTS, TITLES, PROMISES, strict=True):
+            st.echarts_chart(blank(title, text), height=CHART, key=key, alt=text)
         return
     curves, cursor = curves_of(run, snapshot, frames), looked_at.frame.iteration if looked_at is not None else None
     kept = KEPT.get()
@@ -289,7 +211,7 @@ def _charts(run: Run | None, snapshot: Snapshot, frames: tuple[Frame, ...], look
         apart = bool(st.session_state.get(APART))
         spec, told = penalty_chart(curves, earlier, cursor, apart=apart), "Residual and penalty over the iterations"
     else:
-        spec, told = blank("This method has no residual to draw."), "No residual"
+        spec, told = blank(TITLES[0], "This method has no residual to draw."), "No residual"
     st.echarts_chart(spec, height=CHART, key=CHARTS[0], alt=told)
     st.echarts_chart(
         energy_chart(curves, comparable, run.truth_energy, cursor),
@@ -313,7 +235,7 @@ def _matrix(
     matrix.show(
         CANVAS,
         run.problem.matrix(stop.x),
-        f"assignment, {name}",
+        f"assignment matrix, {name}",
         truth=run.pair.partners,
         stored=_stored(run, stops) if still else b"",
         curves=matrix.CurvesBeside(tuple(key.replace(" ", "-") for key in CHARTS), LEFT, RIGHT, last),

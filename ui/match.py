@@ -1,5 +1,6 @@
 """The Match page: choose a pair, a model and a solver, watch it run, understand the matching, take it away."""
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -14,16 +15,18 @@ from ui import (
     data,
     desk,
     doors,
+    drop,
     examples,
     exports,
     live,
     optimality,
     outcome,
+    overlay,
     run_book,
     scrubber,
+    strip,
     teach,
     toolbar,
-    uploads,
     url_state,
     visitors,
     warmup,
@@ -32,14 +35,15 @@ from ui.jobs.job import Job, Snapshot
 from ui.jobs.meanwhile import Meanwhile
 from ui.page_run import Run
 from ui.sidebar import Chosen, problem_of, sidebar
-from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START
+from ui.state import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START, TO_DEBUG
 from ui.words import literal
 
 AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
 
 
-def show() -> None:
-    news, stage, result = (st.container(key=name) for name in ("news", "stage", "result"))
+def show() -> Callable[[], None]:
+    places = (st.container(key=name) for name in ("strip", "news", "stage", "result"))
+    gallery, news, stage, result = places
     with news:  # a link that cannot be followed is told where it is seen
         examples.greet()
     asked_by_link()  # before the address is written anew
@@ -49,9 +53,8 @@ def show() -> None:
     active = then.active  # asked once: the whole page, and its ticking, must go by the same answer
     editing, shown = bool(st.session_state.get(EDIT)), None
     with news:
-        if chosen is None:
-            empty_state()
-        else:
+        empty_state(chosen)
+        if chosen is not None:
             if START.get() and not chosen.complaint and not active:
                 run = start(chosen)
             shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
@@ -60,27 +63,33 @@ def show() -> None:
         # A drawing that is stopped before this starts the run next time. Also where there is no pair: what ticks would
         # ask for the whole page, and so on for ever.
         START.pop()
+    over = shown if shown is not None and not active and then.best is not None else None
+    if TO_DEBUG.pop() and over is not None:
+        doors.debug(over.matching, canvas.picked(CANVAS))
     with stage:
         teach.box()
         live.show(chosen, shown, then, editing=editing)
-        teach.offer(chosen)  # above what comes with a result, so that it stays where it is
-    over = shown if shown is not None and not active and then.best is not None else None
     if over is not None:
         run_book.note_run(over)
     with result:
-        figures, question, more = (st.container(key=name) for name in ("figures", "question", "more"))
-        with question:
-            optimality.show(over)
-        with figures:
-            if over is not None:
-                outcome.show(over)
-                doors.offer(over.matching, partial(canvas.picked, CANVAS))
-        with more:
-            if over is not None:
-                outcome.compare(over)
-                exports.show(over)
-            elif chosen is not None and editing:
-                exports.points(chosen)
+        optimality.show(over)
+        if over is not None:
+            overlay.show(over.matching)
+            outcome.compare(over)
+        elif chosen is not None and editing:
+            exports.points(chosen)
+    with gallery:
+        strip.show()
+    return partial(share, chosen, over)
+
+
+def share(chosen: Chosen | None, run: Run | None) -> None:
+    """What can be taken away from this page."""
+    if run is not None:
+        exports.show(run)
+    elif chosen is not None:
+        exports.share_link(chosen)
+    teach.offer(chosen)
 
 
 def asked_by_link() -> None:
@@ -133,16 +142,13 @@ def order_of(chosen: Chosen) -> int:
     return given.order if model.given and given is not None else max(chosen.recipe.orders)
 
 
-def empty_state() -> None:
-    """What to do when there is no pair yet."""
+def empty_state(chosen: Chosen | None) -> None:
+    """What to do when there is no pair yet; photographs can always be dropped."""
     dataset = url_state.current().dataset
-    if dataset == OWN:
-        uploads.drop_zone()
-        st.caption(
-            "Drop two images here or into the sidebar: points are detected for you. A saved pair, or a problem "
-            "without images (.dd, QAPLIB, NPZ), can be opened there, too."
-        )
-    elif not DATASETS[dataset].available():
+    drop.area(empty=chosen is None and dataset == OWN)
+    if chosen is not None or dataset == OWN:
+        return
+    if not DATASETS[dataset].available():
         data.offer_download(dataset)
     else:
-        st.info("Choose a pair in the sidebar, or one of the examples.", icon=":material/image_search:")
+        st.info("Choose a pair in Settings, or one of the examples.", icon=":material/image_search:")

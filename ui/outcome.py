@@ -1,4 +1,4 @@
-"""Understanding a result: the metrics and the verdict, one match explained, and two runs side by side."""
+"""Understanding a result: its lines, one match explained, and two runs side by side."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,8 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from features.metrics import BETTER, WORD, Metrics, kinds, missed, number, score
 from features.models.base import Sense
 from features.pairs import Pair
-from features.verification import Verification
-from ui import canvas, optimality, overlay
+from ui import canvas
 from ui.canvas import Line
 from ui.charts.run import Curves
 from ui.page_run import Run
@@ -21,11 +20,6 @@ from ui.state import KEPT
 
 Match = tuple[int, int]
 ORDER_NAMES = {1: "point", 2: "edge", 3: "triple", 4: "quadruple"}
-VERDICT_ICONS = {
-    "optimiser stuck": ":material/warning:",
-    "model prefers this": ":material/psychology_alt:",
-    "both agree": ":material/check_circle:",
-}
 SUPPORT: dict[Sense, str] = {
     "similarity": "High terms support it, low ones contradict it.",
     "cost": "Cheap terms support it, dear ones contradict it.",
@@ -46,54 +40,6 @@ class Kept:
     model: str  # as `Run.model`
 
 
-def show(run: Run) -> None:
-    metrics, checked = run.matching.metrics, run.matching.verification
-    word, better = WORD[run.sense].capitalize(), BETTER[run.sense]
-    figures: list[tuple[str, str, str | None]] = []  # what it is, how much, and what that means
-    if checked is not None:
-        verified = len(checked.matches) if checked.map is not None else 0
-        figures.append(("Verified matches", f"{verified:,}", checked.verdict))
-    if metrics.accuracy is not None:
-        share = "Share of the points with a true partner that are matched to it"
-        figures.append(("Accuracy", f"{metrics.accuracy:.1%}", share))
-    if metrics.tolerance is not None and metrics.precision is not None:
-        share = f"Share of the matches within {metrics.tolerance:g} px"
-        figures.append(("Precision", f"{metrics.precision:.1%}", share))
-    if checked is None:
-        figures.append(("Matched points", f"{metrics.matched} of {min(metrics.shape)}", None))
-        figures.append((f"{word} found", number(metrics.score), better))
-        if metrics.truth_score is not None:
-            figures.append((f"{word} of the truth", number(metrics.truth_score), better))
-    for column, (name, value, meaning) in zip(st.columns(len(figures)), figures, strict=True):
-        column.metric(name, value, help=meaning)
-    if checked is not None:
-        show_check(checked)
-    overlay.show(run.matching)
-
-
-def verdict(slot: DeltaGenerator, run: Run | None) -> None:
-    """Why the matching is not the truth, what of that is proved, and how the run ended: right under the picture."""
-    if run is None:
-        return
-    metrics, note = run.matching.metrics, run.matching.result.note
-    told = []
-    if metrics.verdict is not None:
-        told.append(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explained(*optimality.known(run))}")
-    if note:
-        told.append(f":material/info: {note}")
-    if told:
-        slot.markdown("\n\n".join(told))
-
-
-def show_check(checked: Verification) -> None:
-    """Whether one map explains the matches, and so whether the two images show the same thing."""
-    added = f" The map finds {len(checked.added)} more." if len(checked.added) else ""
-    if checked.same:
-        st.markdown(f":material/verified: {checked.verdict}{added}")
-    else:
-        st.warning(checked.verdict, icon=":material/help:")
-
-
 # ---- lines of the final picture -----------------------------------------------------------------------------
 
 
@@ -102,8 +48,8 @@ def line_kinds(pair: Pair, pairs: NDArray[np.int64]) -> Sequence[canvas.Kind]:
     return kinds(pair, pairs) if pair.judged else ["score"] * len(pairs)
 
 
-def final_lines(run: Run, which: str, count: int) -> list[Line]:
-    """The matching as lines: all of it, the wrong ones, with what was missed, or the `count` best ones.
+def final_lines(run: Run) -> list[Line]:
+    """The matching as lines, and what was missed, which the picture shows on request.
 
     Matches that a map rejects are drawn as such, and those that it finds beside them are drawn, too.
     """
@@ -119,12 +65,7 @@ def final_lines(run: Run, which: str, count: int) -> list[Line]:
     if checked is not None:
         more = zip(checked.added.tolist(), line_kinds(run.pair, checked.added), strict=True)
         lines += [Line(i, j, kind, ADDED, f"left {i} → right {j}, found by the map") for (i, j), kind in more]
-    if which == "wrong":
-        return [line for line in lines if line.kind in ("wrong", "stray")]
-    if which == "best":
-        best = {(line.i, line.j) for line in sorted(lines, key=lambda line: -line.value)[:count]}
-        return [line for line in lines if (line.i, line.j) in best]
-    if which == "missed too" and run.pair.judged:
+    if run.pair.judged:
         gone = missed(run.pair, [(line.i, line.j) for line in lines]).tolist()
         lines += [Line(i, j, "missed", 1.0, f"missed: left {i} is right {j}") for i, j in gone]
     return lines
@@ -175,20 +116,13 @@ def neighbours(run: Run, lines: Sequence[Line], match: Match | None) -> tuple[li
 
 
 def details(slots: Sequence[DeltaGenerator], run: Run | None, match: Match | None) -> None:
-    """The terms of the isolated match of a finished run: a sentence, a table and a note."""
+    """All terms of the isolated match of a finished run: a sentence, a table and a note."""
     sentence, terms, note = slots
-    if run is None:
-        return
-    if match is None or match not in run.matching.shares:
-        sentence.caption("Click a line to see what speaks for it and against it.")
+    if run is None or match is None or match not in run.matching.shares:
         return
     i, j = match
     own = sorted((t for t in run.matching.terms if match in t.matches), key=lambda t: t.cost)
-    total = sum(t.cost / len(t.matches) for t in own)
-    sentence.markdown(
-        f"**Left {i} → right {j}** has {len(own)} terms; its share of the {WORD[run.sense]} is "
-        f"**{score(total, run.sense):.4g}**. {SUPPORT[run.sense]}"
-    )
+    sentence.markdown(f"**All {len(own)} terms of left {i} → right {j}.** {SUPPORT[run.sense]}")
     shown = own if len(own) <= MOST_TERMS else own[: MOST_TERMS // 2] + own[-MOST_TERMS // 2 :]
     rows = [
         {

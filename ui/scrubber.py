@@ -2,26 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from streamlit.delta_generator import DeltaGenerator
 
-from adgm.portfolio import Portfolio
-from features.metrics import WORD, number, score, share_right
 from ui.jobs.job import Frame, Snapshot
 from ui.page_run import Run
 from ui.state import END, REPLAY, RUN, SLIDER
+from ui.widgets import polishes
 
 LAST, ROUNDED, POLISHED, BEST = "last iterate", "rounded", "polished", "best found"
-MADE = {
-    LAST: "The relaxed assignment after the last iteration; its accuracy is the share of its weight on true pairs",
-    ROUNDED: "The matching nearest to the last iterate",
-    POLISHED: "The best of all that was rounded on the way, improved by a local search",
-    BEST: "The best of all that was rounded on the way",
-}
 REPLAY_TICKS = 16  # updates of the page that a replay takes
 AT_ONCE = 0.4  # seconds that a click waits for its step
 RESTING = ("start", "now")  # the stops of a slider that there is nothing to slide through
@@ -49,11 +40,6 @@ class Stop:
         return self.frame.x if self.relaxed else self.chosen.astype(float)
 
 
-def polishes(method: Any) -> bool:
-    """Whether a local search improves what this method rounds."""
-    return isinstance(method, Portfolio) or bool(getattr(method, "polish", False))
-
-
 def stops(run: Run | None, snapshot: Snapshot, frames: Sequence[Frame]) -> list[Stop]:
     """The stored iterations; of a run that is over the last iterate, what it rounds to, and what came of that."""
     found = [Stop(str(frame.iteration), frame, frame.energy) for frame in frames]
@@ -67,13 +53,6 @@ def stops(run: Run | None, snapshot: Snapshot, frames: Sequence[Frame]) -> list[
     if not plain:
         found.append(Stop(label, end, snapshot.best_energy, best, relaxed=False, result=True))
     return found
-
-
-def told(run: Run, stop: Stop) -> str:
-    """A stop with its accuracy, where the truth is known, and its energy as people read it."""
-    right = share_right(run.pair, run.problem, stop.x)
-    share = "" if right is None else f" {right:.0%} ·"
-    return f"{stop.label}{share} {WORD[run.sense]} {number(score(stop.energy, run.sense))}"
 
 
 # ---- where the visitor looks --------------------------------------------------------------------------------
@@ -184,20 +163,3 @@ def show(run: Run | None, labels: Sequence[str], resting: bool) -> int:
         help="Go back through the stored iterations; the picture, the matrix and the curves follow.",
     )
     return position(run, labels)
-
-
-def endings(slots: Sequence[DeltaGenerator], run: Run | None, found: Sequence[Stop], at: int) -> None:
-    """What was made of the last iterate, with accuracy and energy: the last stops of the slider, to click on."""
-    ends = [stop for stop in found if stop.label in MADE]
-    if run is None or not ends:
-        slots[0].caption("After a run: its last iterate, the matching that this rounds to, and the best one found.")
-        return
-    for slot, stop in zip(slots, ends, strict=False):
-        slot.button(
-            told(run, stop),
-            key=f"ending {stop.label}",
-            type="primary" if stop is found[at] else "secondary",
-            on_click=rewind,
-            args=(stop.label,),
-            help=MADE[stop.label],
-        )

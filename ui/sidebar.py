@@ -17,12 +17,12 @@ from features.edited import edited
 from features.keypoints import DETECTORS
 from features.models import MODELS
 from features.pairs import Pair
-from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, OWN, Recipe
+from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, OWN, Recipe, method_options
 from ui import canvas, data, present, uploads, url_state, visitors, widgets
 from ui.jobs.pool import POOL
 from ui.jobs.shelf import SHELF
 from ui.size import Size
-from ui.state import CANVAS, panel_key, widget_key
+from ui.state import CANVAS, POLISH, panel_key, widget_key
 from ui.words import literal
 
 CONSTRAINT_LABELS = {
@@ -250,6 +250,7 @@ def choose_solver(model: Recipe) -> dict[str, Any]:
     )
     st.caption(misfits.get(method) or widgets.about_method(method))
     options = before.method_options if before.method == method else {}
+    polish(replace(model, method=method, method_options=options))
     with widgets.popover("Options of the method", width="stretch") as opened:
         if opened:
             options = widgets.method_settings(method, options, "method")
@@ -262,6 +263,24 @@ def choose_solver(model: Recipe) -> dict[str, Any]:
             "Changed: " + ", ".join(f"{widgets.option_label(method, name)} = {v}" for name, v in options.items())
         )
     return {"method": method, "method_options": options}
+
+
+def polish(recipe: Recipe) -> None:
+    """Whether a local search improves what is rounded: an option of the method, where everybody sees it."""
+    method = recipe.method_object()
+    offered = hasattr(method, "polish")
+    now = st.session_state[POLISH] = widgets.polishes(method)
+    help = "Improve every rounded matching by a local search. The paper's algorithm, ADGM1 and ADGM2, does not."
+    if not offered:
+        help = f"{METHODS[recipe.method].label} {'always polishes' if now else 'does not polish'}."
+    st.toggle("Polish", now, key=POLISH, on_change=_polish, disabled=not offered, help=help)
+
+
+def _polish() -> None:
+    recipe, wanted = url_state.current(), bool(st.session_state[POLISH])
+    default = method_options(recipe.method)["polish"]
+    options = {name: value for name, value in recipe.method_options.items() if name != "polish"}
+    url_state.use(replace(recipe, method_options=options if wanted == default else options | {"polish": wanted}))
 
 
 def problem_of(chosen: Chosen) -> Problem:

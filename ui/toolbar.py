@@ -5,22 +5,19 @@ that is there when it is performed, or says that it came too late.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from math import isfinite, nan
 from typing import Any
 
 import streamlit as st
 
-from adgm import METHODS
 from features.limits import LIMITS
-from features.recipe import method_options
-from ui import examples, present, scrubber, url_state
+from ui import present, scrubber
 from ui.jobs.job import Snapshot
 from ui.page_run import Run
 from ui.presses import PRESSES, Action
 from ui.sidebar import Chosen
-from ui.state import APART, EDIT, GALLERY, GRAPH, LIMIT, PACE, POLISH, RHO, RUN, START, begin
+from ui.state import APART, EDIT, GRAPH, LIMIT, PACE, RHO, RUN, START, begin
 from ui.streamlit_patches import session_name
 
 OVERLAYS: dict[str, str | None] = {"none": None, "Delaunay": "delaunay", "nearest": "nearest", "complete": "complete"}
@@ -53,16 +50,6 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         _pace(run)
         with st.container(key="scrub"):
             at = scrubber.show(run, labels, resting=snapshot.moving)
-        gallery = st.popover(
-            "Examples",
-            icon=":material/photo_library:",
-            key=GALLERY,
-            help="Pairs worth seeing, and your own pictures",
-            disabled=present.locked("images") or present.locked("model"),
-            on_change="rerun",
-        )
-        with gallery:
-            examples.show(pictures=bool(gallery.open))
         with st.popover("More", icon=":material/more_horiz:", key="rarely", help="Time limit, graph, editing points"):
             _more(active)
     return at
@@ -102,25 +89,6 @@ def _pause_buttons(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -
     _button("Hold", "hold", "pause", there and not snapshot.active and playing, "Stay at this iteration")
     again = "Watch the stored iterations again"
     _button("Play", "play", "replay", there and not snapshot.active and not playing, again)
-
-
-def polish(chosen: Chosen | None) -> None:
-    """Whether a local search improves what is rounded: an option of the method, where everybody sees it."""
-    recipe = chosen.recipe if chosen is not None else url_state.current()
-    method = recipe.method_object()
-    offered = hasattr(method, "polish")
-    now = st.session_state[POLISH] = scrubber.polishes(method)
-    help = "Improve every rounded matching by a local search. The paper's algorithm, ADGM1 and ADGM2, does not."
-    if not offered:
-        help = f"{METHODS[recipe.method].label} {'always polishes' if now else 'does not polish'}."
-    st.toggle("Polish", now, key=POLISH, on_change=_polish, disabled=not offered or present.locked("solver"), help=help)
-
-
-def _polish() -> None:
-    recipe, wanted = url_state.current(), bool(st.session_state[POLISH])
-    default = method_options(recipe.method)["polish"]
-    options = {name: value for name, value in recipe.method_options.items() if name != "polish"}
-    url_state.use(replace(recipe, method_options=options if wanted == default else options | {"polish": wanted}))
 
 
 def _penalty_button(run: Run | None, snapshot: Snapshot, active: bool) -> None:

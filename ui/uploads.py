@@ -17,10 +17,10 @@ from features.problem_files import as_pair, read_problem
 from features.recipe import OWN, Recipe
 from ui import url_state, visitors
 from ui.jobs.pool import POOL
-from ui.state import BOTH, FILES, OWN_PAIR
+from ui.state import BOTH, FILES, OWN_PAIR, ROUND, RUN, SHOTS, START
 from ui.words import literal
 
-IMAGE_TYPES = ["png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff"]
+IMAGE_TYPES = ["jpg", "jpeg", "png", "heic", "heif", "avif", "webp", "tif", "tiff", "bmp"]
 POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
 PROBLEM_TYPES = ["zip", "dd", "xz", "dat", "npz"]
 UPLOAD_MB = LIMITS.image_bytes // 1_000_000
@@ -28,6 +28,7 @@ OF_ITS_OWN: dict[str, Any] = {"dataset": OWN, "dataset_params": {}, "points": OW
 MOST_NAMED = 5  # points that a warning lists
 GIVEN_COSTS = Recipe(OWN, model="given")
 ONE_MORE = "One image is here: add the other one."
+GIVES_WAY = 1.0  # seconds that a run may take to end
 
 
 def choose() -> Pair | None:
@@ -72,9 +73,9 @@ def two_images() -> Pair | None:
         file = st.file_uploader(f"{side} image", IMAGE_TYPES, key=f"{side} image", max_upload_size=UPLOAD_MB)
         readable &= file is None or accepted(file, f"{file.name} ({side.lower()} image)")
         files.append(file)
-    dropped = st.session_state.get(BOTH) or []
+    dropped = [*(st.session_state.get(both_key()) or []), *(SHOTS.get() or [])]
     if files == [None, None] and len(dropped) > 1:
-        files = dropped[:2]
+        files = dropped[-2:]
     with st.popover("Points and truth of your own", width="stretch"):
         spots = [
             st.file_uploader(
@@ -109,23 +110,14 @@ def two_images() -> Pair | None:
     else:
         if min(pair.shape) > 0:
             st.caption(f"The points of your files are used{', and their truth' if pair.truth is not None else ''}.")
-    brought([*files, *spots, truth], suited(pair))
+    if brought([*files, *spots, truth], suited(pair)):
+        start()
     return remembered(pair)
 
 
-def drop_zone() -> None:
-    """Both images at once, in the main area: a phone hides the sidebar. `two_images` takes them from there."""
-    dropped = st.file_uploader(
-        "Two images",
-        IMAGE_TYPES,
-        accept_multiple_files=True,
-        key=BOTH,
-        max_upload_size=UPLOAD_MB,
-        help="The first is the left one. Points are detected for you; point files can be added in the sidebar.",
-    )
-    readable = [accepted(file, file.name) for file in dropped[:2]]
-    if readable == [True]:
-        st.info(ONE_MORE, icon=":material/add_photo_alternate:")
+def both_key() -> str:
+    """The key of the uploader in the main area; another round of photographs has another one, which is empty."""
+    return f"{BOTH} {ROUND.get()}" if ROUND.get() else BOTH
 
 
 def accepted(file: Any, name: str) -> bool:
@@ -138,12 +130,23 @@ def accepted(file: Any, name: str) -> bool:
     return True
 
 
-def brought(files: Sequence[Any], recipe: Recipe) -> None:
+def brought(files: Sequence[Any], recipe: Recipe) -> bool:
     """When files come that were not there before, what suits them is chosen; once, so that it can be changed."""
     ids = tuple(file.file_id for file in files if file is not None)
-    if FILES.get() != ids:
-        FILES.set(ids)
-        url_state.use(recipe)
+    if FILES.get() == ids:
+        return False
+    FILES.set(ids)
+    url_state.use(recipe)
+    return True
+
+
+def start() -> None:
+    """Match the photographs that have come: nobody has to press Start. A run of another pair gives way."""
+    run = RUN.get()
+    if run is not None and run.job.snapshot().active:
+        run.job.stop()
+        run.job.wait(GIVES_WAY)
+    START.set(True)
 
 
 def remembered(pair: Pair | None = None) -> Pair | None:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from adgm import METHODS
 from adgm.options import Option, options
+from adgm.portfolio import Portfolio
 from features.models import Model
 from features.parameters import Parameter, Value
 from features.recipe import method_options
@@ -143,6 +144,11 @@ def about_method(method: str) -> str:
 
 def option_label(method: str, name: str) -> str:
     return options(type(METHODS[method].make()))[name].label
+
+
+def polishes(method: Any) -> bool:
+    """Whether a local search improves what this method rounds."""
+    return isinstance(method, Portfolio) or bool(getattr(method, "polish", False))
 
 
 def presets() -> dict[str, Preset]:

@@ -30,6 +30,13 @@ def newcomer() -> list[Reading]:
     return errands()
 
 
+def first_screen() -> list[Reading]:
+    """What the first screen shows in three windows, before, during and after a run."""
+    from experiments.bench.screen import screen  # needs playwright
+
+    return screen()
+
+
 BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "pairwise": solver.pairwise,
     "third": solver.third_order,
@@ -49,8 +56,9 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "ui": app,
     "first": first_minute,
     "errands": newcomer,
+    "screen": first_screen,
 }
-IN_A_BROWSER = ("ui", "first", "errands")
+IN_A_BROWSER = ("ui", "first", "errands", "screen")
 LONG = ("limits",)  # a quarter of an hour
 USUAL = [name for name in BENCHES if name not in (*IN_A_BROWSER, *LONG)]
 

@@ -61,19 +61,16 @@ def own_photographs(one: Newcomer) -> None:
         for file, view in zip(files, (portrait.left, portrait.right), strict=True):
             assert view.image is not None
             cv2.imwrite(file, np.ascontiguousarray(view.image.rgb[..., ::-1]))
-        one.click(page.main.get_by_role("button", name="Examples"))
-        one.click(page.page.get_by_role("button", name="Yours", exact=True))
-        page.says("Drop two images here")
+        one.button("Your photographs")
+        page.says("First photograph")
         one.drop(files)
-        page.ready()
-        page.settled()
-        one.button("Start")
         page.finish()
 
 
 def another_model(one: Newcomer) -> None:
     page = one.page
     page.ready()
+    one.click(page.page.get_by_test_id("stExpandSidebarButton"))
     one.click(page.side.get_by_role("combobox", name=re.compile("Model$")))
     one.click(page.page.get_by_role("option", name="Pairwise B", exact=True))
     page.says(re.compile("points · Pairwise B · "))
@@ -97,7 +94,7 @@ def a_wrong_match_explained(one: Newcomer) -> None:
     one.began, one.clicks = monotonic(), 1
     frame.click(position={"x": x, "y": y})
     page.says(re.compile(rf"Left {i} → right {j}"))
-    one.button("Debug this run")
+    one.button("Why? Open in Debug")
     page.page.wait_for_url(re.compile("/debug"))
     page.says(f"Left {i} → right {j}")  # the ledger of this match
 
@@ -105,15 +102,15 @@ def a_wrong_match_explained(one: Newcomer) -> None:
 def the_picture_taken_away(one: Newcomer) -> None:
     page = one.page
     page.finish()
-    one.click(page.page.locator("summary", has_text="Take it away"))
+    one.button("Export and share")
     one.clicks += 1
     assert page.download("PNG")
 
 
 ERRANDS: dict[str, tuple[str, int, Callable[[Newcomer], None]]] = {  # from which address, and with how many clicks
     "a first matching": ("", 1, first_matching),
-    "photographs of one's own, matched": ("", 3, own_photographs),
-    "another model": ("", 2, another_model),
+    "photographs of one's own, matched": ("", 1, own_photographs),
+    "another model": ("", 3, another_model),
     "a wrong match explained": (STUCK, 2, a_wrong_match_explained),
     "the picture taken away": (STUCK, 2, the_picture_taken_away),
 }

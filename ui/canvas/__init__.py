@@ -52,7 +52,7 @@ Mode = Literal["view", "edit"]
 
 MOST_POINTS = 2000  # per image: what a browser may send
 LOSSLESS_PIXELS = 400_000  # larger images travel as JPEG
-MOST_LINES = 300  # drawn at first; the others on request
+MOST_LINES = 48  # drawn at first, spread over the picture; the others on request
 MARGIN = 0.08  # around the points of a side without image, as a share of their extent
 
 
@@ -179,6 +179,12 @@ def clear_pick(key: str) -> None:
     st.session_state[_slot(key, "pick")] = _Pick(None, kept.serial)
 
 
+def pick(key: str, pair: tuple[int, int] | None) -> None:
+    """Isolate a pair on canvas `key`, or none, as a click on its line does."""
+    kept = st.session_state.get(_slot(key, "pick"), _Pick())
+    st.session_state[_slot(key, "pick")] = _Pick(pair, kept.serial + 1)
+
+
 def show(
     key: str,
     left: Side,
@@ -217,6 +223,7 @@ def show(
             "height": height,
             "stage": stage,
             "candidate": KINDS.index("candidate"),
+            "missed": KINDS.index("missed"),
             "scale": scale,
             "sift": sift,
             "most": MOST_LINES,

@@ -5,8 +5,9 @@
 const NARROW = 480;             // below this width (CSS pixels) the images are stacked
 const MOST_ZOOM = 40;
 const AROUND = 360;             // pixels of the window that are not the picture's: bars above and below it
-const BELOW = 10.5;             // letters (rem) that a stage keeps under the picture: legend, stops, verdict, filter
-const ON_PHONE = 0.31;          // of the window's height, where the curves stand below the picture
+const SEAM = 4;                 // pixels between the halves of a stage
+const AIR = 0.03;               // of a picture, around its points: a stage cuts it no further
+const FEWEST = 12;              // lines that the slider leaves at least
 const GAP = 0.015;              // between the images, as a share of the picture
 const UNDO_STEPS = 200;
 const memories = new Map();     // session and canvas -> view and undo steps: they survive a remount of the element
@@ -56,7 +57,11 @@ class Board {
     this.least.oninput = () => { this.memory.least = Number(this.least.value); this.sift(); this.refresh(); };
     this.leastText = element("span");
     this.sifting = element("label", { className: "sifting" }, this.leastText, this.least);
-    this.thinning = group("How many lines", button("All lines", "Draw every line", () => this.showAll()));
+    this.howMany = element("input", { type: "range", min: FEWEST, step: 1, ariaLabel: "How many lines are drawn" });
+    this.howMany.oninput = () => { Object.assign(this.memory, { many: Number(this.howMany.value), all: false }); this.sift(); this.refresh(); };
+    this.manyText = element("span");
+    this.thinning = element("div", { className: "sifting" }, this.manyText, this.howMany,
+      group("How many lines", button("All lines", "Draw every line", () => this.showAll())));
     const zooming = group("Zoom", button("zoomIn", "Zoom in (+)", () => this.zoom(1.5)),
       button("zoomOut", "Zoom out (−)", () => this.zoom(1 / 1.5)),
       button("reset", "Reset view (0)", () => this.resetView()));
@@ -68,9 +73,9 @@ class Board {
     this.tip.setAttribute("role", "tooltip");
     this.legend = element("div", { className: "legend" });
     this.board = element("div", { className: "board" }, element("style", { textContent: STYLE }),
-      element("div", { className: "bar" }, this.status, element("div", { className: "tools" }, this.sifting, this.thinning,
-        ...this.editing, zooming)),
-      element("div", { className: "stage" }, this.canvas, this.tip), this.legend);
+      element("div", { className: "bar" }, this.status, element("div", { className: "sieves" }, this.thinning, this.sifting),
+        element("div", { className: "tools" }, ...this.editing, zooming)),
+      (this.stage = element("div", { className: "stage" }, this.canvas, this.tip)), this.legend);
     this.root.replaceChildren(element("div", { className: "pair" }, this.board));
   }
 
@@ -151,12 +156,13 @@ class Board {
     this.draw();
   }
 
-  sift() {                      // which lines are drawn: the strong enough, and of many only the strongest
-    const { least = 0, all = false } = this.memory, { sift, most } = this.data;
-    const strong = sift ? this.lines.filter((line) => line.value >= least) : this.lines;
-    this.many = strong.length > most;
+  sift() {                      // which lines are drawn: of the kinds asked for, the strong enough, and some of many
+    const { least = 0, all = false, many, only = null } = this.memory, { sift, most, final, missed } = this.data;
+    const wanted = (line) => (only === null ? !(final && line.kind === missed) : line.kind === only);
+    this.wanted = this.lines.filter((line) => wanted(line) && !(sift && line.value < least));
+    this.many = this.wanted.length > most;
     const thinned = this.many && !all;
-    this.shown = thinned ? [...strong].sort((a, b) => b.value - a.value).slice(0, most) : strong;
+    this.shown = thinned ? spread(this, this.wanted, Math.min(many ?? most, this.wanted.length)) : this.wanted;
     const pick = thinned && this.selected;
     if (pick && !this.shown.includes(pick)) this.shown.push(pick);
   }
@@ -164,6 +170,17 @@ class Board {
   showAll() {
     this.memory.all = !this.memory.all;
     this.sift();
+    this.refresh();
+  }
+
+  showOnly(kind) {              // one kind of lines, or all of them again
+    this.memory.only = this.memory.only === kind ? null : kind;
+    this.sift();
+    this.refresh();
+  }
+
+  showAs(look) {                // "lines", or "points": partners have one colour, and no line joins them
+    this.memory.look = look;
     this.refresh();
   }
 
@@ -277,17 +294,11 @@ class Board {
 
   // ---------------------------------------------------------------- geometry: image pixels -> picture -> screen
 
-  around() {                    // pixels of the window that are not the picture's
-    if (!this.data.stage) return AROUND;
-    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
-    const letter = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
-    return this.canvas.getBoundingClientRect().top + scrolled + BELOW * letter;
-  }
-
   layout() {
+    if (this.data.stage) return this.layOnStage(this.stage.clientWidth || 1, this.stage.clientHeight || 1);
     const width = this.canvas.clientWidth || 1, narrow = width < NARROW;
-    const room = Math.max(narrow ? ON_PHONE * window.innerHeight : window.innerHeight - this.around(), 200);
-    const most = this.data.stage ? room : narrow ? Math.max(this.data.height, 1.6 * width) : Math.min(this.data.height, room);
+    const room = Math.max(window.innerHeight - AROUND, 200);
+    const most = narrow ? Math.max(this.data.height, 1.6 * width) : Math.min(this.data.height, room);
     // Beside each other with equal heights or, on a phone if they are larger so, stacked with equal widths.
     const sized = (stacked) => {
       const across = stacked ? 2 : 3, along = stacked ? 3 : 2, boxes = this.boxes;
@@ -301,7 +312,33 @@ class Board {
     const height = Math.max(Math.min((width * size[1]) / size[0], most), 160);
     const fit = Math.min(width / size[0], height / size[1]), second = lengths[0] + gap;
     const offsets = [[0, 0], stacked ? [0, second] : [second, 0]];
-    Object.assign(this, { width, height, stacked, scales, offsets, size, fit });
+    Object.assign(this, { width, height, stacked, scales, offsets, size, fit, halves: null });
+  }
+
+  // A stage has a fixed size. Each picture gets one half of it and fills that as far as no point is cut off; the halves
+  // lie side by side or above each other, whichever shows more of the pictures.
+  layOnStage(width, height) {
+    const arranged = (stacked) => {
+      const w = stacked ? width : (width - SEAM) / 2, h = stacked ? (height - SEAM) / 2 : height;
+      const halves = [[0, 0, w, h], stacked ? [0, h + SEAM, w, h] : [w + SEAM, 0, w, h]];
+      const placed = this.boxes.map((box, side) => filling(box, halves[side], this.kept(side)));
+      return { stacked, halves, placed, area: placed.reduce((sum, one) => sum + one.area, 0) };
+    };
+    const beside = arranged(false), below = arranged(true);
+    const { stacked, halves, placed, area } = below.area > beside.area ? below : beside;
+    Object.assign(this, { width, height, stacked, halves, area, size: [width, height], fit: 1,
+      scales: placed.map((one) => one.scale), offsets: placed.map((one) => one.offset) });
+  }
+
+  kept(side) {                  // what a stage must show of a picture: its points; all of it where they are edited
+    const box = this.boxes[side], [left, top, width, height] = box, points = this.points[side];
+    if (this.data.mode === "edit" || !this.data.sides[side].src) return box;
+    if (!points.length) return [left + width / 2, top + height / 2, 0, 0];
+    const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
+    const ends = (values, low, length) => [Math.max(low, Math.min(...values) - AIR * length),
+      Math.min(low + length, Math.max(...values) + AIR * length)];
+    const [x0, x1] = ends(xs, left, width), [y0, y1] = ends(ys, top, height);
+    return [x0, y0, Math.max(x1 - x0, 0), Math.max(y1 - y0, 0)];
   }
 
   get pixelsPerUnit() { return this.fit * this.memory.zoom; }
@@ -322,9 +359,16 @@ class Board {
     ];
   }
 
+  halfOnScreen(side) {          // left, top, width and height of a stage's half
+    const [x, y, w, h] = this.halves[side], zoom = this.pixelsPerUnit, [cx, cy] = this.memory.centre;
+    return [(x - cx * this.size[0]) * zoom + this.width / 2, (y - cy * this.size[1]) * zoom + this.height / 2, w * zoom, h * zoom];
+  }
+
   sideAt(px, py) {
     return this.boxes.findIndex(([left, top, width, height], side) => {
       const [x, y] = this.toImage(side, px, py);
+      const [hx, hy, hw, hh] = this.halves ? this.halfOnScreen(side) : [-Infinity, -Infinity, Infinity, Infinity];
+      if (px < hx || py < hy || px > hx + hw || py > hy + hh) return false;
       return x >= left && x <= left + width && y >= top && y <= top + height;
     });
   }
@@ -512,6 +556,7 @@ class Board {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       if (!this.data || !this.canvas.clientWidth) return;
+      this.board.classList.toggle("staged", Boolean(this.data.stage));
       this.layout();
       this.buttons.zoomOut.disabled = this.buttons.reset.disabled = this.memory.zoom <= 1;
       this.buttons.zoomIn.disabled = this.memory.zoom >= MOST_ZOOM;
@@ -519,6 +564,36 @@ class Board {
       paint(this);
     });
   }
+}
+
+// A picture in a rectangle: as large as covers it, but no larger than shows all of `kept`. [left, top, width, height] each.
+function filling([left, top, width, height], [x, y, w, h], [kx, ky, kw, kh]) {
+  const whole = Math.min(w / width, h / height), cover = Math.max(w / width, h / height);
+  const scale = clamp(Math.min(w / kw, h / kh), whole, cover);
+  const along = (from, room, low, length, keep, keeps) => {
+    if (length * scale <= room) return from + (room - length * scale) / 2;
+    return clamp(from + room / 2 - (keep + keeps / 2 - low) * scale, from + room - length * scale, from);
+  };
+  return { scale, offset: [along(x, w, left, width, kx, kw), along(y, h, top, height, ky, kh)],
+    area: Math.min(w, width * scale) * Math.min(h, height * scale) };
+}
+
+// Some of many lines, spread over the picture: the surest first, then always the one farthest from those chosen, where
+// a sure line counts as farther than an unsure one. The same lines give the same choice.
+function spread(board, lines, count) {
+  if (lines.length <= count) return lines;
+  const ends = lines.map((line) => [...board.points[0][line.i], ...board.points[1][line.j]]);
+  const far = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]) + Math.hypot(a[2] - b[2], a[3] - b[3]);
+  const gaps = lines.map(() => Infinity), chosen = [];
+  let next = lines.reduce((best, line, k) => (line.value > lines[best].value ? k : best), 0);
+  while (chosen.length < count) {
+    chosen.push(next);
+    gaps[next] = -1;
+    lines.forEach((_, k) => { if (gaps[k] >= 0) gaps[k] = Math.min(gaps[k], far(ends[k], ends[next])); });
+    let most = -1;
+    gaps.forEach((gap, k) => { const worth = gap * (0.2 + lines[k].value); if (gap >= 0 && worth > most) [most, next] = [worth, k]; });
+  }
+  return chosen.sort((a, b) => a - b).map((k) => lines[k]);
 }
 
 export default function ({ parentElement, data, locate, setStateValue, setTriggerValue }) {

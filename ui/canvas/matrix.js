@@ -111,7 +111,7 @@ class Matrix {
   iterationAt(event) {
     const { curves } = this.data, chart = curves && event.target.closest?.(curves.charts.map((name) => `.st-key-${name}`).join());
     if (!chart) return null;
-    const frame = chart.getBoundingClientRect(), inner = frame.width - curves.left - curves.right;
+    const frame = (chart.querySelector("canvas") ?? chart).getBoundingClientRect(), inner = frame.width - curves.left - curves.right;
     const share = (event.clientX - frame.left - curves.left) / inner;
     return share < -0.02 || share > 1.02 ? null : clamp(Math.round(share * curves.last), 0, curves.last);
   }
@@ -152,7 +152,8 @@ class Matrix {
   paint() {
     const { data, canvas } = this, context = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
     const { width, height, inner, w, h } = this.box, [rows, columns] = data.shape, look = getComputedStyle(this.sheet);
-    this.title.textContent = this.previewed ? `assignment, iteration ${this.previewed.iteration}` : data.title;
+    const told = this.previewed ? `assignment matrix, iteration ${this.previewed.iteration}` : data.title;
+    this.title.replaceChildren(element("b", { textContent: "Who goes with whom" }), ` ${told}`);
     this.note.replaceChildren(...(rows ? [
       ...(data.truth.length ? [swatch(TRUE_PAIR), word("true")] : []), word("0"), rampBar(), word("1")] : []));
     Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });

@@ -5,6 +5,9 @@ const CONTRADICTS = { name: "contradicts it", colour: "#e58ac0", dash: [10, 4], 
 // Viridis without its darkest end, which no photograph would let through.
 const RAMP = [[98, 88, 196], [62, 118, 184], [38, 150, 152], [74, 193, 109], [180, 222, 44], [253, 231, 37]];
 const FADED = 0.12;
+const CROWD = 40;               // lines from here on are drawn thin and without a rim
+// How sure a match is, by its confidence: values crowd near 1, where a ramp would show one colour.
+const LEVELS = [[0.95, "sure", "#56b4e9"], [0.85, "likely", "#f0e442"], [0, "unsure", "#ff8c3a"]];
 const ARMS = {                  // strokes of a mark: x, y to x, y
   "×": [[-3, -3, 3, 3], [-3, 3, 3, -3]], "○": [], "+": [[-3.6, 0, 3.6, 0], [0, -3.6, 0, 3.6]], "−": [[-3.6, 0, 3.6, 0]],
 };
@@ -70,7 +73,7 @@ function announce(board) {      // what is said around the picture: status, lege
   const { data, memory, points, selected, buttons } = board, edit = data.mode === "edit";
   board.editing.forEach((group) => { group.hidden = !edit; });
   board.canvas.classList.toggle("edit", edit);
-  board.board.classList.toggle("looking", !edit && data.stage);
+  board.board.classList.toggle("editing", edit);
   buttons.undo.disabled = !memory.past.length;
   buttons.redo.disabled = !memory.future.length;
   buttons.remove.disabled = buttons.Partner.disabled = !board.chosen;
@@ -86,21 +89,43 @@ function announce(board) {      // what is said around the picture: status, lege
   board.sifting.hidden = !data.sift || edit;
   board.least.value = memory.least ?? 0;
   board.leastText.textContent = `${data.scale} ≥ ${(memory.least ?? 0).toFixed(2)}`;
-  board.thinning.hidden = !board.many || edit;
+  board.thinning.hidden = !board.many || edit || memory.look === "points";
   buttons["All lines"].ariaPressed = String(Boolean(memory.all));
-  buttons["All lines"].textContent = memory.all ? `Best ${data.most}` : "All lines";
+  buttons["All lines"].textContent = memory.all ? "Fewer lines" : "All lines";
+  board.howMany.max = board.wanted.length;
+  board.howMany.value = board.shown.length;
+  board.manyText.textContent = `${board.shown.length} of ${board.wanted.length} lines`;
   board.legend.replaceChildren(...legendEntries(board));
+}
+
+const levelOf = (value) => LEVELS.find(([least]) => value >= least) ?? LEVELS.at(-1);
+
+function colourOf(board, line) {  // of a line whose kind is not known: by how sure it is, over the range there is
+  if (board.data.sift) return levelOf(line.value)[2];
+  if (!board.data.final) return "#4cb5f5";
+  const values = board.lines.map((one) => one.value), low = Math.min(...values), high = Math.max(...values);
+  return ramp(high > low ? (line.value - low) / (high - low) : 1);
+}
+
+function placeColour(board, line) {  // partners have one colour, told by where the left one is
+  const [left, top, width, height] = board.boxes[0], [x, y] = board.points[0][line.i];
+  return `hsl(${Math.round(215 + 290 * (x - left) / width) % 360} 90% ${Math.round(68 - 26 * (y - top) / height)}%)`;
 }
 
 function lineStyle(board, line, selected) {
   const { support, against, kinds } = board.data, kind = kinds[line.kind];
   const supports = selected && support.includes(line.index), contradicts = selected && against.includes(line.index);
   const role = supports ? SUPPORTS : contradicts ? CONTRADICTS : null;
-  const style = role ?? { ...kind, colour: kind.colour || ramp(line.value) };
-  const strong = line === selected || line === board.hover?.line || role;
-  const alpha = strong ? 1 : (0.12 + 0.88 * line.value) * (selected ? FADED : 1);
-  return { ...style, alpha, width: line === selected ? 3.2 : strong ? 2.6 : 1.8 };
+  const style = role ?? { ...kind, colour: kind.colour || colourOf(board, line) };
+  const hovered = line === board.hover?.line || touchedBy(board.hover?.point, line);
+  const strong = line === selected || hovered || role, crowd = board.shown.length > CROWD;
+  const faint = (crowd ? 0.1 + 0.55 * line.value : 0.12 + 0.78 * line.value) * (selected ? FADED : 1);
+  const growing = board.data.final ? 0 : 1.4 * line.value;        // during a run: the thicker, the surer
+  const width = line === selected ? 3 : strong ? 2.4 : (crowd ? 1.1 : 1.3) + growing;
+  return { ...style, alpha: strong ? 1 : faint, width, plain: crowd && !strong };
 }
+
+const touchedBy = (point, line) => Boolean(point) && (point[0] ? line.j : line.i) === point[1];
 
 function paint(board) {
   const { canvas, context, width, height } = board, ratio = window.devicePixelRatio || 1;
@@ -116,21 +141,43 @@ function paint(board) {
   context.clearRect(0, 0, width, height);
   [0, 1].forEach((side) => { paintImage(board, side); paintEdges(board, side); });
   const selected = board.data.mode === "view" ? board.selected : null;
-  const lit = board.hover?.line, extra = lit && !board.shown.includes(lit) ? [lit] : [];
-  const drawn = [...board.shown, ...extra].map((line) => ({ line, ...lineStyle(board, line, selected) }))
+  const { line: lit = null, point = null } = board.hover ?? {}, hidden = (line) => !board.shown.includes(line);
+  const asked = [...(lit ? [lit] : []), ...(point ? board.wanted.filter((line) => touchedBy(point, line)) : [])].filter(hidden);
+  const onlyPoints = board.data.mode === "view" && board.memory.look === "points";
+  const styled = (line) => ({ line, ...lineStyle(board, line, selected) });
+  const drawn = [...(onlyPoints ? board.wanted : board.shown), ...(onlyPoints ? [] : asked)].map(styled)
     .sort((a, b) => a.width - b.width || a.alpha - b.alpha);
   if (board.data.mode === "edit") paintPartners(board);
-  drawn.forEach((style) => paintLine(board, style));
-  paintPoints(board, drawn);
+  const visible = (style) => !onlyPoints || style.line === selected || style.line === lit || touchedBy(point, style.line);
+  drawn.filter(visible).forEach((style) => paintLine(board, style));
+  paintPoints(board, onlyPoints ? drawn.map((style) => ({ ...style, colour: placeColour(board, style.line), alpha: 1 })) : ends(board, drawn));
   [0, 1].forEach((side) => paintLabel(board, side));
 }
 
+function ends(board, drawn) {  // what gives the points their colours: also the lines that are thinned out
+  const there = new Set(drawn.map((style) => style.line));
+  return [...board.wanted.filter((line) => !there.has(line)).map((line) => ({ line, ...lineStyle(board, line, board.selected) })), ...drawn];
+}
+
 function paintImage(board, side) {
+  const { context } = board;
+  context.save();
+  if (board.halves) {
+    context.beginPath();
+    context.rect(...board.halfOnScreen(side));
+    context.clip();
+  }
+  fillHalf(board, side);
+  context.restore();
+}
+
+function fillHalf(board, side) {
   const { context, theme } = board, [x, y, w, h] = board.boxes[side], image = board.images[side];
   const [left, top] = board.toScreen(side, [x, y]), [right, bottom] = board.toScreen(side, [x + w, y + h]);
   context.globalAlpha = 1;
   context.fillStyle = theme.sheet;
-  context.fillRect(left, top, right - left, bottom - top);
+  if (board.halves && !image?.address) context.fillRect(...board.halfOnScreen(side));
+  else context.fillRect(left, top, right - left, bottom - top);
   if (image?.pixels) {
     context.imageSmoothingEnabled = (right - left) / image.pixels.naturalWidth < 4;     // pixels, when asked that closely
     context.imageSmoothingQuality = "high";
@@ -154,10 +201,10 @@ function paintEdges(board, side) {
   stroke(context, { colour: "#ffffff", alpha, width: 1, dash: [] });
 }
 
-function stroke(context, { colour, alpha, width, dash }) {
+function stroke(context, { colour, alpha, width, dash, plain = false }) {
   context.lineCap = "round";
   context.setLineDash(dash);
-  for (const [ink, extra] of [[halo(colour), 2.2], [colour, 0]]) {
+  for (const [ink, extra] of plain ? [[colour, 0]] : [[halo(colour), 1.6], [colour, 0]]) {
     context.globalAlpha = alpha;
     context.strokeStyle = ink;
     context.lineWidth = width + extra;
@@ -172,7 +219,7 @@ function paintLine(board, style) {
   context.moveTo(...from);
   context.lineTo(...to);
   stroke(context, style);
-  if (!style.mark || style.alpha < 0.2) return;
+  if (!style.mark || style.alpha < 0.2 || style.plain) return;
   const [x, y] = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
   disc(context, x, y, 7.5, style.colour, halo(style.colour));
   context.beginPath();
@@ -262,7 +309,9 @@ function tag(board, x, y, text, middle = true) {
 
 function paintLabel(board, side) {
   const { context } = board, [x, y, w] = board.boxes[side], count = board.points[side].length;
-  const [left, top] = board.toScreen(side, [x, y]), [right] = board.toScreen(side, [x + w, y]);
+  const [hx, hy, hw] = board.halves ? board.halfOnScreen(side) : [];
+  const [left, top] = board.halves ? [hx, hy] : board.toScreen(side, [x, y]);
+  const right = board.halves ? hx + hw : board.toScreen(side, [x + w, y])[0];
   let text = board.data.sides[side].label;
   context.font = `600 12px ${board.theme.font}`;
   const suffix = `${text ? " · " : ""}${count} point${count === 1 ? "" : "s"}`;
@@ -276,17 +325,46 @@ function paintLabel(board, side) {
 
 function legendEntries(board) {
   if (board.data.mode === "edit") return board.partners.length ? [sample(PARTNERS, board.partners.length)] : [];
-  const { kinds, scale } = board.data;
-  const counts = kinds.map((_, kind) => board.shown.filter((line) => line.kind === kind).length);
-  const entries = kinds.map((kind, k) => kind.colour ? sample(kind, counts[k]) : scaleSample(scale, counts[k]))
-    .filter((_, k) => counts[k]);
-  const judged = kinds.map(({ judged }, k) => judged && counts[k]), total = judged.reduce((sum, n) => sum + (n || 0), 0);
-  if (total && board.data.final) entries.push(`${Math.round((100 * judged[0]) / total)}% of the ${total} drawn are right`);
-  if (board.data.mode === "view" && board.selected) {
+  const { kinds, scale, sift, stage, final, missed } = board.data, { lines, memory } = board, only = memory.only ?? null;
+  const counts = kinds.map((_, kind) => lines.filter((line) => line.kind === kind).length);
+  const entries = [];
+  const points = memory.look === "points", all = counts.reduce((sum, n, k) => sum + (final && k === missed ? 0 : n), 0);
+  if (stage && final && all) {
+    entries.push(choice("Lines", !points, () => board.showAs("lines")), choice("Points only", points, () => board.showAs("points")));
+  }
+  if (points) entries.push(element("span", { className: "entry" }, placeBar(), element("b", { textContent: String(all) }), "same colour, same match"));
+  else kinds.forEach((kind, k) => {
+    if (!counts[k]) return;
+    const entry = !kind.colour && sift ? null : kind.colour ? sample(kind, counts[k]) : scaleSample(board, scale, counts[k]);
+    if (entry && stage && final) entries.push(choice(entry, only === k, () => board.showOnly(k), `Only the lines: ${kind.name}`));
+    else if (entry) entries.push(entry);
+    else entries.push(...levels(board, k));
+  });
+  if (board.selected) {
     for (const [role, those] of [[SUPPORTS, board.data.support], [CONTRADICTS, board.data.against]])
       if (those.length) entries.push(sample(role, those.length));
   }
   return entries;
+}
+
+function choice(content, on, action, title = "") {  // an entry of the legend that can be pressed
+  const made = element("button", { type: "button", className: "key", title, onclick: action }, content);
+  made.ariaPressed = String(on);
+  return made;
+}
+
+function levels(board, kind) {  // how many matches are sure, likely and unsure
+  return LEVELS.map(([least, name, colour], k) => {
+    const upper = k ? LEVELS[k - 1][0] : Infinity;
+    const count = board.lines.filter((line) => line.kind === kind && line.value >= least && line.value < upper).length;
+    return count ? sample({ name, colour, dash: [], mark: "" }, count) : null;
+  }).filter(Boolean);
+}
+
+function placeBar() {
+  const bar = element("span", { className: "ramp" });
+  bar.style.background = `linear-gradient(to right, ${[0, 1, 2, 3, 4].map((k) => `hsl(${(215 + 72.5 * k) % 360} 90% 55%)`).join(",")})`;
+  return bar;
 }
 
 function sample({ name, colour, dash, mark }, count) {
@@ -302,6 +380,9 @@ function sample({ name, colour, dash, mark }, count) {
   return element("span", { className: "entry" }, drawing, element("b", { textContent: String(count) }), name);
 }
 
-function scaleSample(name, count) {
-  return element("span", { className: "entry" }, element("b", { textContent: String(count) }), `${name} 0`, rampBar(), "1");
+function scaleSample(board, name, count) {  // during a run the thickness tells how sure, afterwards the colour does
+  if (board.data.final) return element("span", { className: "entry" }, element("b", { textContent: String(count) }), `${name}: low`, rampBar(), "high");
+  const line = (width) => svg("line", { x1: 2, y1: 7, x2: 30, y2: 7, stroke: "#4cb5f5", "stroke-width": width, "stroke-linecap": "round" });
+  const drawn = (width) => svg("svg", { viewBox: "0 0 32 14", "aria-hidden": "true" }, line(width));
+  return element("span", { className: "entry" }, drawn(1.2), "maybe", drawn(4), "nearly sure");
 }

@@ -22,6 +22,7 @@ MOST_LABELS = 5  # marks that have room for a word each
 SMALLEST = 1e-9  # where a logarithmic axis ends: far below any tolerance, and 0 has no logarithm
 LEFT, RIGHT = 46, 42  # pixels beside the curves; the picture knows by them which iteration the pointer is at
 FONT = 11
+TITLES = ("Disagreement", "residual r, penalty ρ"), ("Cost", "lower is better")  # of the charts beside a picture
 TOOLTIP: Spec = {"trigger": "axis", "valueFormatter": "%.4g", "confine": True}
 
 
@@ -111,12 +112,23 @@ def power_axis(name: str, colour: str, **more: Any) -> Spec:
     return axis(name, colour, minInterval=1, axisLabel={"formatter": "1e{value}"}, **more)
 
 
-def frame(last: int, *y_axes: Spec, legend: Spec | None = None) -> Spec:
-    """Axes, legend and tooltip that all curves share: their iterations lie below each other."""
+def frame(title: tuple[str, str], last: int, *y_axes: Spec, legend: Spec | None = None) -> Spec:
+    """Title, axes, legend and tooltip that all curves share: their iterations lie below each other."""
+    name, about = title
+    look = {"rich": {"b": {"fontSize": FONT + 3, "fontWeight": "bold"}, "s": {"fontSize": FONT, "color": GREY}}}
     return {
         "animation": False,
-        "grid": {"left": LEFT, "right": RIGHT, "top": 36, "bottom": 20, "outerBoundsMode": "none"},
-        "legend": {"top": 0, "left": 0, "itemWidth": 14, "itemGap": 8, "textStyle": {"fontSize": FONT}}
+        "title": [{"text": f"{{b|{name}}} {{s|{about}}}", "left": 0, "top": 3, "padding": 0, "textStyle": look}],
+        "grid": {"left": LEFT, "right": RIGHT, "top": 46, "bottom": 20, "outerBoundsMode": "none"},
+        "legend": {
+            "top": 20,
+            "left": 0,
+            "padding": 0,
+            "itemWidth": 14,
+            "itemHeight": 8,
+            "itemGap": 8,
+            "textStyle": {"fontSize": FONT},
+        }
         | (legend or {}),
         "tooltip": TOOLTIP,
         "xAxis": {"type": "value", "min": 0, "max": last, "axisLabel": {"fontSize": FONT, "showMaxLabel": True}},
@@ -151,8 +163,8 @@ def marks(curves: Curves, cursor: int | None, *, words: bool) -> Spec:
 
 
 def heading(text: str, top: int) -> Spec:
-    style = {"fontSize": FONT, "fontWeight": "normal", "lineHeight": 14, "color": GREY}
-    return {"text": text, "left": 0, "top": top, "padding": [4, 0], "textStyle": style}
+    style = {"fontSize": FONT, "fontWeight": "normal", "color": GREY}
+    return {"text": text, "left": 0, "top": top, "padding": 0, "textStyle": style}
 
 
 def penalty_chart(
@@ -182,9 +194,9 @@ def penalty_chart(
     left = power_axis("residual r", BLUE)
     right = power_axis("penalty ρ", ORANGE, splitLine={"show": False})
     last = now.last if earlier is None else max(now.last, earlier.last)
-    told = heading(f"{now.reasons[-1].iteration}: {now.reasons[-1].sentence}" if now.reasons else "", top=14)
-    plain = frame(last, left, right)
-    return plain | {"grid": plain["grid"] | {"top": 50}, "series": series, "title": told}
+    told = heading(f"{now.reasons[-1].iteration}: {now.reasons[-1].sentence}" if now.reasons else "", top=34)
+    plain = frame(TITLES[0], last, left, right)
+    return plain | {"grid": plain["grid"] | {"top": 60}, "series": series, "title": [*plain["title"], told]}
 
 
 def lanes_chart(lanes: Lanes) -> Spec:
@@ -199,7 +211,7 @@ def lanes_chart(lanes: Lanes) -> Spec:
         series.append(line(name, data, BLUE if leads else GREY, lineStyle=style, z=3 if leads else 2, **AS_TOLD))
     leader = series[lanes.leader]["name"]
     last = max([10, *(int(one.iterations[-1]) for one in lanes.curves if len(one.iterations))])
-    plain = frame(last, power_axis("residual r of each run", BLUE), legend={"data": [leader]})
+    plain = frame(TITLES[0], last, power_axis("residual r of each run", BLUE), legend={"data": [leader]})
     return plain | {"series": series, "tooltip": TOOLTIP | {"trigger": "item"}}
 
 
@@ -225,21 +237,20 @@ def energy_chart(
         series.append(dashed(line("rounded, run A", read(earlier.rounded), ORANGE, step="end")))
     last = now.last if earlier is None else max(now.last, earlier.last)
     word = WORD[now.sense]
-    plain = frame(last, axis(word, GREY))
-    return plain | {"series": series, "title": heading(f"{word}, {BETTER[now.sense]}", top=14)}
+    plain = frame((word.capitalize(), BETTER[now.sense]), last, axis(word, GREY))
+    return plain | {"series": series}
 
 
-def blank(promise: str) -> Spec:
-    """A chart before there is anything to draw: its axes, and what will be there."""
+def blank(title: tuple[str, str], promise: str) -> Spec:
+    """A chart before there is anything to draw: its title, its axes, and what will be there."""
     style = {
-        "fontSize": FONT + 1,
+        "fontSize": FONT + 2,
         "fontWeight": "normal",
         "color": GREY,
-        "lineHeight": 16,
+        "lineHeight": 17,
         "overflow": "break",
-        "width": 160,  # as wide as a chart on a phone
+        "width": 180,
     }
-    title = {"text": promise, "left": "center", "top": "middle", "textStyle": style}
-    quiet = {"axisLabel": {"show": False}, "splitLine": {"show": False}}
-    plain = frame(10, axis("", GREY, min=0, max=1, show=False))
-    return plain | {"xAxis": plain["xAxis"] | quiet, "title": title, "series": [], "tooltip": {"show": False}}
+    words = {"text": promise, "left": "center", "top": "45%", "textStyle": style}
+    plain = frame(title, 80, axis("", GREY, min=0, max=1, splitNumber=3, axisLabel={"show": False}))
+    return plain | {"title": [*plain["title"], words], "series": [], "tooltip": {"show": False}}

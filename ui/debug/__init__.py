@@ -23,10 +23,14 @@ from features.recipe import OWN, Recipe
 from ui import data, url_state
 from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
 from ui.jobs.task import Report
-from ui.outcome import VERDICT_ICONS
 from ui.state import AGAIN, CASE, FOCUS, MATCH, TOOL, begin
 from ui.words import literal
 
+VERDICT_ICONS = {
+    "optimiser stuck": ":material/warning:",
+    "model prefers this": ":material/psychology_alt:",
+    "both agree": ":material/check_circle:",
+}
 SECONDS = 60.0  # for a run that is made again
 AGAIN_QUESTION = ("run again",)
 WHOLE = "the whole matching"
@@ -114,7 +118,7 @@ def empty_state() -> None:
     elif working.busy():
         return
     st.info(
-        "Start a run on the Match page, click a wrong line and press **Debug this run**. Rows of Compare open on "
+        "Start a run on the Match page, click a wrong line and press **Why? Open in Debug**. Rows of Compare open on "
         "Match, those of Experiments have a button of their own.",
         icon=":material/bug_report:",
     )
