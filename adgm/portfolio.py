@@ -33,7 +33,7 @@ WITNESSES, FEWER_WITNESSES = 3, 2
 THIRD = 8  # times less effort for third order, where it buys less: costs of hyperedges are moved, too
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
 # Pair costs for every variable and node of the smaller graph that a proof may visit first: in about the time of a wave.
-SHARE = 60.0
+SHARE = 100.0
 T = TypeVar("T")
 R = TypeVar("R")
 
