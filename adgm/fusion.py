@@ -49,10 +49,11 @@ def fuse(problem: Problem, one: Assignment, other: Assignment) -> tuple[Assignme
     if costs is None:
         return _by_energies(problem, one, some, part)
     alone, together = costs
-    membership = np.zeros((int(part.max()) + 1, len(some)))
-    membership[part, np.arange(len(some))] = sign
-    pair = membership @ together @ membership.T
-    single = membership @ alone + 0.5 * pair.diagonal()
+    order = np.argsort(part, kind="stable")
+    first = np.searchsorted(part[order], np.arange(int(part.max()) + 1))  # every part's variables lie side by side
+    signed = (together * sign * sign[:, None])[np.ix_(order, order)]
+    pair = np.add.reduceat(np.add.reduceat(signed, first, axis=0), first, axis=1)
+    single = np.bincount(part, sign * alone) + 0.5 * pair.diagonal()
     np.fill_diagonal(pair, 0.0)
     value, change = minimise_binary(single, pair, ENUMERATED)
     everything = float(single.sum() + 0.5 * pair.sum())

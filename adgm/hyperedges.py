@@ -23,12 +23,12 @@ LOOKED_AT = 10  # hyperedges for each start, of which some use a node twice
 _KNOWN: WeakKeyDictionary[Problem, Assignment] = WeakKeyDictionary()
 
 
-def or_from_hyperedges(problem: Problem, matching: Assignment) -> Assignment:
+def or_from_hyperedges(problem: Problem, matching: Assignment, energy: float | None = None) -> Assignment:
     """The matching; or the best that grows from a hyperedge, where matches cost a price and that is better.
 
     Pairwise problems need it only where (nearly) nothing is left: two matches are found by a search that takes one.
     """
-    if not tempting(problem) or (problem.order == 2 and not lost(problem, matching)):
+    if not tempting(problem) or (problem.order == 2 and not lost(problem, matching, energy)):
         return matching
     with alone(problem, "from hyperedges"):
         if problem not in _KNOWN:

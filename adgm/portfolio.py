@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from adgm._kernels import FloatArray
-from adgm.baselines.dd import DD, BoundState, begin_with, tolerance
+from adgm.baselines.dd import DD, DDState, begin_with, tolerance
 from adgm.branch_and_bound import bytes_needed
 from adgm.deadline import TimeUp, carried, check_time
 from adgm.fusion import Fusion, FusionState, first_matching, fuse
@@ -23,6 +23,7 @@ from adgm.penalty import RULES
 from adgm.problem import Problem
 from adgm.rounding import Assignment, best_rounding
 from adgm.state import State
+from adgm.through_pairs import PairsState
 
 OPENING = 10  # iterations after which fusion moves and the bound may make all others superfluous
 PROPOSALS = 12  # fusion moves then, and after a wave
@@ -32,7 +33,7 @@ WITNESSES, FEWER_WITNESSES = 3, 2
 THIRD = 8  # times less effort for third order, where it buys less: costs of hyperedges are moved, too
 FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
 # Pair costs for every variable and node of the smaller graph that a proof may visit first: in about the time of a wave.
-SHARE = 60.0
+SHARE = 100.0
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -45,7 +46,7 @@ class PortfolioState(State):
     first: int = 0  # the first member of the wave that runs now
     in_wave: int = 0  # iterations since it began
     opened: int = 0  # pieces done of what comes before the first wave's decisions
-    proof: BoundState | None = None  # the search for a bound, between two of its turns
+    proof: DDState | PairsState | None = None  # the search for a bound, between two of its turns
     granted: float = 0.0  # pair costs that it may have visited by now
     judged: float = np.inf  # the energy of the best matching when such a search was last given up
     bound: float = -np.inf  # and what it said
@@ -363,7 +364,7 @@ class Portfolio:
             return state
         assert state.best is not None
         method = search(problem, DD(effort=state.granted))
-        proof = method.init(problem) if state.proof is None else state.proof
+        proof: DDState | PairsState = state.proof or method.init(problem)
         if state.best_energy < proof.best_energy:
             proof = begin_with(proof, state.best, state.best_energy)
         while not (over := proof.proved or hopeless(proof)) and not method.done(proof):

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from adgm._kernels.cache import FOLDER, mark
+from adgm._kernels.compiling import NOTICE
 from adgm._kernels.fusion import minimise_binary
 from adgm._kernels.hyperedges import least_joint
 from adgm.branch_and_bound import Node, Root
-from adgm.computing import NOTICE
 from adgm.fusion import grown
 from adgm.local_search import iterated_local_search, polish
 from adgm.methods import METHODS, solve

@@ -41,7 +41,11 @@ def within(problem: Problem) -> Price:
     return Price(each, HELD * float(each.max()) / problem.scale)
 
 
-def lost(problem: Problem, matching: Assignment | FloatArray) -> bool:
-    """Whether a matching, relaxed or not, is (nearly) empty, or no better than the empty one."""
-    possible = min(len(np.unique(nodes)) for nodes in (problem.layout.row, problem.layout.col))
-    return bool(matching.sum() < NEARLY_EMPTY * possible) or not problem.energy(matching) < 0.0
+def lost(problem: Problem, matching: Assignment | FloatArray, energy: float | None = None) -> bool:
+    """Whether a matching, relaxed or not, is (nearly) empty, or no better than the empty one; `energy`: if known."""
+    if not (problem.energy(matching) if energy is None else energy) < 0.0:
+        return True
+    found = float(matching.sum())
+    if found >= NEARLY_EMPTY * min(problem.shape):
+        return False
+    return found < NEARLY_EMPTY * min(len(np.unique(nodes)) for nodes in (problem.layout.row, problem.layout.col))

@@ -181,7 +181,7 @@ class ADGM:
         return ADGMState(
             iteration=0,
             x=blocks[-1],
-            energy=sum(problem.energies(blocks)),
+            energy=float(problem.contract(blocks, 0) @ blocks[0]),  # every order has the first mode
             blocks=blocks,
             duals=np.zeros((n_blocks - 1, problem.n)),
             rho=self.first_penalty(problem),
@@ -282,9 +282,9 @@ class ADGM:
         rounded, energy = best_rounding(problem, x, self.rounding)
         if self.polish and not (best is not None and np.array_equal(rounded, best)):
             rounded = polish(problem, rounded)[0]
-            if self.escape:
-                rounded = or_from_hyperedges(problem, rounded)
             energy = problem.energy(rounded)
+            if self.escape and (other := or_from_hyperedges(problem, rounded, energy)) is not rounded:
+                rounded, energy = other, problem.energy(other)
         return (rounded, energy) if best is None or energy < best_energy else (best, best_energy)
 
 

@@ -31,6 +31,11 @@ def score(energy: float, sense: Sense) -> float:
     return 0.0 - energy if sense == "similarity" else energy
 
 
+def equal(a: float, b: float) -> bool:
+    """Whether two energies differ by nothing but rounding."""
+    return abs(a - b) <= SAME * max(abs(a), abs(b), 1e-300)
+
+
 def ratio(energy: float, reference: float) -> float:
     """How good an energy is beside another, above 1 is better; nan where they differ in sign or one is 0.
 
@@ -132,6 +137,14 @@ def true_assignment(problem: Problem, truth: ArrayLike) -> Assignment:
 
 
 @dataclass(frozen=True)
+class Causes:
+    """Why a matching is not the truth: one cause, the other, both or neither. True and False are proved, None open."""
+
+    stuck: bool | None  # the optimiser: a matching of lower energy than the one found exists
+    model: bool | None  # the costs: a matching of lower energy than the truth exists
+
+
+@dataclass(frozen=True)
 class Metrics:
     """A matching in numbers. What needs the truth is None where that is unknown."""
 
@@ -170,17 +183,36 @@ class Metrics:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Who is to blame, if anybody: where the truth scores better, the optimiser; where it does not, the model."""
+        """What a comparison with the truth alone proves: its better score that the optimiser is stuck, its worse one
+        that the model prefers another matching. Whether the other holds as well takes a proof: see `causes`."""
         if self.truth_energy is None:
             return None
-        if abs(self.energy - self.truth_energy) <= SAME * max(abs(self.energy), abs(self.truth_energy), 1e-300):
+        if equal(self.energy, self.truth_energy):
             return "both agree"
         return "optimiser stuck" if self.truth_energy < self.energy else "model prefers this"
 
+    def causes(self, best: float | None = None, proved: bool = False) -> "Causes":
+        """Why the matching is not the truth, as far as it is proved.
+
+        `best`: the lowest energy of any matching that is known beside these two; `proved`: no matching at all has less
+        than the lowest of the three.
+        """
+        known = [energy for energy in (self.energy, self.truth_energy, best) if energy is not None]
+        lowest = min(known)
+        left = False if proved else None
+        return Causes(
+            stuck=left if equal(self.energy, lowest) else True,
+            model=None if self.truth_energy is None else left if equal(self.truth_energy, lowest) else True,
+        )
+
     @property
     def explanation(self) -> str:
-        """The verdict in a sentence."""
-        if self.verdict is None or self.truth_score is None:
+        """The verdict in sentences."""
+        return self.explained()
+
+    def explained(self, best: float | None = None, proved: bool = False) -> str:
+        """The verdict in sentences; what is known of other matchings as for `causes`."""
+        if self.verdict is None or self.truth_score is None or self.truth_energy is None:
             return "The truth is unknown, so nothing can be said about errors."
         word, truth = WORD[self.sense], "the truth"
         if self.added:
@@ -188,11 +220,27 @@ class Metrics:
                 f" (with {self.added} more {'match' if self.added == 1 else 'matches'} that the constraints demand)"
             )
         numbers = f"{word} {number(self.score)} against {number(self.truth_score)}"
-        return {
+        first = {
             "optimiser stuck": f"Optimiser stuck: {truth} has a better {word} than what was found ({numbers}).",
             "model prefers this": f"Model prefers this: what was found has a better {word} than {truth} ({numbers}).",
             "both agree": f"Both agree: what was found and {truth} have the same {word} ({number(self.score)}).",
         }[self.verdict]
+        why = self.causes(best, proved)
+        other = why.model if self.verdict == "optimiser stuck" else why.stuck
+        second = {
+            ("optimiser stuck", True): "The model is wrong, too: a known matching, of {n}, is better than the truth.",
+            ("optimiser stuck", False): "The model is right: no matching has a better {word} (proved).",
+            ("optimiser stuck", None): "Not known without a proof: whether the model prefers another matching, too.",
+            ("model prefers this", True): "The optimiser is stuck, too: a known matching, of {n}, is better.",
+            ("model prefers this", False): "The optimiser is not stuck: no matching has a better {word} (proved).",
+            ("model prefers this", None): "Not known without a proof: whether the optimiser is stuck, too.",
+            ("both agree", True): "Yet a known matching, of {n}, is better: the optimiser is stuck, and the model is "
+            "wrong.",
+            ("both agree", False): "No matching has a better {word} (proved).",
+            ("both agree", None): "Not known without a proof: whether another matching has a better {word}.",
+        }[self.verdict, other]
+        lowest = min(self.energy, self.truth_energy, self.energy if best is None else best)
+        return f"{first} {second.format(word=word, n=f'{word} {number(score(lowest, self.sense))}')}"
 
     @property
     def caption(self) -> str:

@@ -134,8 +134,11 @@ def project_lines(points: np.ndarray, constraint: str, axis: int) -> np.ndarray:
     return result
 
 
-def tabu_search(problem: Problem, on: np.ndarray, tenure: list[int], tolerance: float) -> tuple[np.ndarray, float]:
-    """Every step the best of all changes, of equals the first, unless it is tabu and no better than anything before.
+def tabu_search(
+    problem: Problem, on: np.ndarray, tenure: list[int], tolerance: float
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Where each step leads, and the lowest energy change so far. A step is the best of all changes, of
+    equals the first, unless it is tabu and no better than anything before.
 
     A change at a pair of nodes: it leaves, if both may stay alone; or it joins, those who hold its nodes leave, and
     what these leave behind stays alone or pairs up.
@@ -150,8 +153,8 @@ def tabu_search(problem: Problem, on: np.ndarray, tenure: list[int], tolerance: 
             x[pair] = 1
         return problem.energy(x)
 
-    before, best = cost(now), set(now)
-    lowest, until = before, np.zeros(problem.shape, int)
+    before = lowest = cost(now)
+    until = np.zeros(problem.shape, int)
     for step, length in enumerate(tenure):
         found = []
         for i, j in np.argwhere(exists).tolist():
@@ -169,15 +172,14 @@ def tabu_search(problem: Problem, on: np.ndarray, tenure: list[int], tolerance: 
                 free = until[i, j] <= step or until[left_row, left_col] <= step
                 found.append((joined | {(left_row, left_col)}, free))
         allowed = [(cost(after), after) for after, free in found if free or cost(after) < lowest - tolerance]
-        if not allowed:
-            continue
-        energy, after = min(allowed, key=lambda one: one[0])
-        for pair in now - after:
-            until[pair] = step + 1 + length
-        now = after
-        if energy < lowest - tolerance:
-            lowest, best = energy, set(now)
-    x = np.zeros(problem.shape, bool)
-    for pair in best:
-        x[pair] = True
-    return problem.vector(x) > 0, lowest - before
+        if allowed:
+            energy, after = min(allowed, key=lambda one: one[0])
+            for pair in now - after:
+                until[pair] = step + 1 + length
+            now = after
+            if energy < lowest - tolerance:
+                lowest = energy
+        x = np.zeros(problem.shape)
+        for pair in now:
+            x[pair] = 1
+        yield problem.vector(x) > 0, lowest - before

@@ -4,8 +4,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from adgm import METHODS
-from adgm.problem import Problem, Sparse
-from experiments.bench import BENCHES, arrays, cold, sparse
+from adgm.problem import Dense, Problem, Sparse
+from experiments.bench import BENCHES, arrays, cold, limits, sparse
 
 
 @pytest.mark.parametrize("key", METHODS)
@@ -36,3 +36,14 @@ def test_tensors_are_timed_as_given_once_and_with_all_copies():
     rows = arrays.tensor_readings("two triples", built, 1.0) + arrays.rival_readings("tm", "two triples", built, 1.0)
     assert len(rows) == 7 and len({row["benchmark"] for row in rows}) == 7
     assert all(row["value"] > 0 for row in rows) and "arrays" in BENCHES
+
+
+def test_the_latest_method_is_named_for_every_problem_and_limit(monkeypatch):
+    late = {"adgm1": 0.5, "adgm2": 0.0, "lap": 0.1}
+    monkeypatch.setattr(limits, "METHODS", {key: METHODS[key] for key in late})
+    monkeypatch.setattr(limits, "PROBLEMS", {"tiny": lambda: Problem((2, 2), [Dense([1.0, 0.0, 0.0, 1.0])])})
+    monkeypatch.setattr(limits, "warmup", lambda: None)
+    monkeypatch.setattr(limits, "late", lambda problem, method, limit: limit * late[method])
+    rows = limits.readings((1.0, 2.0))
+    assert [row["value"] for row in rows] == [0.5, 1.0] and "2 s" in rows[1]["benchmark"]
+    assert rows[0]["note"] == "adgm1; 2 of 3 methods in time" and "limits" in BENCHES

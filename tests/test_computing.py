@@ -6,13 +6,16 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from adgm import METHODS, Run, computing
-from adgm.computing import COMPILING, ProcessorTime, clocks, working_for
+from adgm._kernels import compiling, contract
+from adgm._kernels.compiling import COMPILING
+from adgm.computing import ProcessorTime, clocks, working_for
 from adgm.deadline import TimeUp, carried, check_time, deadline
-from tests.problems import mixed
+from problems import mixed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,7 +36,8 @@ class Processor:
 @pytest.fixture
 def processor(monkeypatch) -> Processor:
     processor = Processor()
-    monkeypatch.setattr(computing, "thread_time", processor)
+    for module in (computing, compiling):
+        monkeypatch.setattr(module, "thread_time", processor)
     return processor
 
 
@@ -139,16 +143,21 @@ def test_every_run_has_a_clock_of_processor_time_unless_it_is_given_another():
 
 
 def test_compiling_is_told_once_on_stderr_and_to_the_library_only(capsys):
-    notice = computing.Notice()
-    for _ in range(3):
-        notice.on_start(None)
-        notice.on_end(None)
-    told = capsys.readouterr()
-    assert told.err == computing.COMPILING_ONCE + "\n" and not told.out
+    notice, kernel = compiling.Notice(), SimpleNamespace(data={"dispatcher": contract})
+    theirs = SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=mixed)})
+
+    def told(*compiled: SimpleNamespace) -> str:
+        for each in compiled:
+            notice.on_start(each)
+            notice.on_end(each)
+        out, err = capsys.readouterr()
+        assert not out
+        return err
+
+    assert told(theirs) == ""
+    assert told(kernel, kernel, kernel) == compiling.COMPILING_ONCE + "\n"
     notice.said, notice.quiet = False, True  # as beside the app
-    notice.on_start(None)
-    notice.on_end(None)
-    assert capsys.readouterr().err == ""
+    assert told(kernel) == ""
 
 
 @pytest.mark.long

@@ -23,6 +23,7 @@ from features.models import MODELS
 from features.pairs import SIDES, Pair, View, mapped, own_pair
 from features.point_files import read_points
 from features.recipe import OWN, Recipe
+from features.verification import Map, Verification
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +124,83 @@ def test_a_checked_matching_tells_what_obeys_the_map_and_what_the_map_found():
     left, right = (np.array([[float(row[f"{side}_x"]), float(row[f"{side}_y"])] for row in rows]) for side in SIDES)
     gap = np.hypot(*(mapped(np.array(told["matrix"]), left) - right).T)
     assert (gap[[row["verified"] == "1" for row in rows]] * scale[1] < 3.5).all()
+
+
+@pytest.fixture(scope="module")
+def planar(pair, matches) -> Matching:
+    """Matches that were checked: the first three obey a map, the map finds one more."""
+    matrix = np.array([[0.9, 0.1, 3.0], [-0.1, 0.8, 5.0], [1e-3, -2e-3, 1.0]])
+    inliers = np.arange(len(matches.pairs)) < 3
+    checked = Verification(matches.pairs, Map("homography", matrix, inliers, 1.2, 0.0), ADDED, True, "three")
+    return with_check(matches, checked)
+
+
+ADDED = np.array([[0, 8]])
+
+
+def with_check(matches: Matching, checked: Verification, model: str = "B") -> Matching:
+    found = replace(matches, recipe=replace(matches.recipe, check="homography", model=model))
+    vars(found)["verification"] = checked
+    return found
+
+
+def test_a_map_is_told_in_original_pixels(pair, planar):
+    told = json.loads(exports.map_json(planar))
+    scales = pair.left.image.scale, pair.right.image.scale
+    assert scales[0] != scales[1] and scales[1] != 1
+    spots = np.random.default_rng(0).uniform(0, 60, (9, 2))
+    expected = mapped(planar.verification.map.matrix, spots * scales[0]) / scales[1]
+    np.testing.assert_allclose(mapped(np.array(told["matrix"]), spots), expected)
+    assert told["matrix"][2][2] == 1 and told["error_px"] == pytest.approx(1.2 / scales[1])
+    assert (told["map"], told["inliers"], told["added"], told["verdict"]) == ("homography", 3, 1, "three")
+    assert "depth" not in told
+
+
+def test_a_fundamental_matrix_is_told_in_original_pixels(pair, matches):
+    matrix = np.random.default_rng(1).normal(size=(3, 3))
+    lines = Map("fundamental", matrix, np.ones(len(matches.pairs), bool), 0.5, 0.0)
+    alone = Verification(matches.pairs, lines, ADDED[:0], True, "lines")
+    plane = Map("affine", np.eye(3), np.zeros(len(matches.pairs), bool), 1.0, 0.0)
+    beside = replace(alone, map=plane, depth=lines)
+    left, right = np.random.default_rng(0).uniform(0, 60, (2, 9, 2))
+    left, right = (np.column_stack([xy, np.ones(9)]) for xy in (left, right))
+    work = [np.diag([view.image.scale] * 2 + [1]) for view in (pair.left, pair.right)]
+    expected = np.einsum("ni,ij,nj->n", right @ work[1], matrix, left @ work[0])
+    for told in (exports.map_of(with_check(matches, alone)), exports.map_of(with_check(matches, beside))["depth"]):
+        found = np.einsum("ni,ij,nj->n", right, np.array(told["matrix"]), left)
+        np.testing.assert_allclose(found / found[0], expected / expected[0])
+        assert told["map"] == "fundamental" and told["error_px"] == pytest.approx(0.5 / pair.right.image.scale)
+    without = replace(lines, matrix=np.array([[0, 0, 0], [0, 0, -1.0], [0, 1, 0]]))  # the corner need not be 1
+    assert np.isfinite(exports.map_of(with_check(matches, replace(alone, map=without)))["matrix"]).all()
+
+
+def test_every_match_tells_whether_it_was_verified_and_how_sure_it_is(planar):
+    rows = list(csv.DictReader(io.StringIO(exports.matches_csv(planar).decode())))
+    count = len(planar.pairs)
+    assert [row["verified"] for row in rows] == ["1"] * 3 + ["0"] * (count - 3) + ["1"]
+    assert [row["explained_by"] for row in rows] == ["plane"] * 3 + ["neither"] * (count - 3) + ["plane"]
+    assert (rows[-1]["left"], rows[-1]["right"]) == ("0", "8")
+    assert (float(rows[-1]["relaxed"]), float(rows[-1]["energy_share"])) == (0, 0)
+    assert [float(row["relaxed"]) for row in rows[:-1]] == planar.relaxed.tolist()
+    assert "confidence" not in rows[0]
+    sure = with_check(planar, planar.verification, "photo")
+    vars(sure)["confidence"] = np.linspace(0.6, 0.9, count)
+    told = [float(row["confidence"]) for row in csv.DictReader(io.StringIO(exports.matches_csv(sure).decode()))]
+    assert told == [*np.linspace(0.6, 0.9, count).tolist(), 0.5]
+    with np.load(io.BytesIO(exports.everything_npz(planar))) as arrays:
+        assert arrays["verified"].tolist() == [True] * 3 + [False] * (count - 3)
+        assert arrays["added"].tolist() == ADDED.tolist() and json.loads(str(arrays["map"])) == exports.map_of(planar)
+    content = json.loads(exports.matches_json(planar))
+    assert content["verification"] == exports.map_of(planar) and len(content["matches"]) == count + 1
+    assert list(content["matches"][0]) == exports.match_columns(planar) == list(rows[0])
+
+
+def test_without_a_map_nothing_is_verified_and_that_is_told(matches):
+    checked = Verification(matches.pairs, None, ADDED[:0], False, "strangers")
+    found = with_check(matches, checked)
+    assert exports.map_of(found) == {"map": None, "verdict": "strangers"}
+    assert {row["verified"] for row in exports.match_rows(found)} == {0}
+    assert exports.map_of(matches) == {"map": None, "verdict": ""}
 
 
 def test_keypoints_come_back_in_original_pixels(pair):
@@ -279,6 +357,7 @@ def test_manifests_that_lie_are_refused(pair):
     data = save_pair(pair)
     for side in (
         {"scale": 0.5, "original_size": [8000, 6000]},
+        {"scale": 0.5, "original_size": [84, 60]},
         {"scale": -1, "original_size": [80, 60]},
         {"scale": 0.5, "original_size": [10**400, 60]},
         {"scale": "0.5", "original_size": [80, 60]},

@@ -103,3 +103,17 @@ def test_a_tensor_that_is_made_symmetric_may_repeat_variables():
     ]
     score = sum(-c * x[row].prod() for row, c, able in zip(index, cost, apart, strict=True) if able)
     assert_allclose(kept.tensor(3, [x, x]) @ x, score)
+
+
+@pytest.mark.parametrize("dense", [(), (0,), (0, 1, 2)], ids=["sparse", "one dense block", "dense"])
+@pytest.mark.parametrize("alike", [False, True])
+def test_several_tensors_of_triples_are_contracted_with_dense_and_sparse_blocks(dense, alike):
+    rng = np.random.default_rng(0)
+    tensors = [Sparse(*triples(rng, count), symmetric=symmetric) for count, symmetric in ((30, 1), (20, 0), (25, 1))]
+    problem = Problem(SHAPE, [*tensors, Sparse(rng.integers(12, size=(9, 2)), rng.normal(size=9))])
+    blocks = rng.normal(size=(3, 12))
+    blocks[[d for d in range(3) if d not in dense]] *= rng.random(12) < 0.3
+    blocks = np.tile(blocks[0], (3, 1)) if alike else blocks
+    for slot in range(3):
+        for _ in range(2):  # the second time it is known
+            assert_allclose(problem.contract(blocks, slot), contraction(problem, list(blocks), slot), atol=1e-12)

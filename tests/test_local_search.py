@@ -226,16 +226,20 @@ def test_a_tabu_search_takes_the_steps_that_the_slow_rule_takes(few_links, sides
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tabu, "FEW_LINKS", few_links)
-        patch.setattr(tabu, "PATIENCE", 100)
-        patch.setattr(tabu, "STEPS_AT_ONCE", 60)  # so that it is interrupted and goes on
         surroundings = Surroundings(problem)
-        on = a_matching(problem, seed)
-        tenure = tabu.tenure(4, 5)
-        slow = oracles.tabu_search(problem, on, tenure.tolist(), surroundings.tolerance)
-        gained = surroundings.tabu_search(on, surroundings.pairs(on), 5)
     assert bool(len(surroundings.links.start)) == (few_links > 0)
-    np.testing.assert_array_equal(on, slow[0])
-    assert gained == slow[1]
+    on, lengths = a_matching(problem, seed), tabu.tenure(4, 8) + 4  # so long that what is tabu would pay
+    slow = list(oracles.tabu_search(problem, on, lengths.tolist(), surroundings.tolerance))
+    here, links, tolerance = surroundings.neighbourhood, surroundings.links, surroundings.tolerance
+    memory, at = tabu.started(here.linear + surroundings.pairs(on), on, len(lengths)), tabu.Progress(queued=len(on))
+    energies = [problem.energy(on)]
+    for k, (there, lowest) in enumerate(slow):
+        end = k + 1 == len(slow)
+        at = tabu.tabu_search(here, links, on, memory, at, lengths, 100, tolerance, 1)
+        energies.append(problem.energy(there))
+        assert at.step == k + 1 and at.lowest == lowest and at.total == energies[-1] - energies[0]
+        np.testing.assert_array_equal(on, memory.best if end else there)
+    assert problem.energy(on) == min(energies)
 
 
 def test_restarts_bring_the_best_of_more_starts_and_the_same_ones_with_the_same_seed():

@@ -18,8 +18,10 @@ from features.metrics import (
     kinds,
     matched_pairs,
     measure,
+    measure_matches,
     missed,
     number,
+    objectives,
     ratio,
     score,
     shares,
@@ -94,6 +96,36 @@ def test_the_verdict_compares_with_the_truth(cost, verdict):
     assert verdict.split()[0] in str(metrics).lower()
 
 
+@given(
+    found=some.sampled_from([-3.0, -2.0, -1.0]),
+    truth=some.sampled_from([-3.0, -2.0, -1.0]),
+    best=some.sampled_from([None, -3.0, -2.0]),
+    proved=some.booleans(),
+)
+def test_the_causes_say_what_is_proved_and_nothing_else(found, truth, best, proved):
+    """Beside an optimum that nobody has met: what is called proved holds whatever that is."""
+    metrics = Metrics((2, 2), 2, found, "cost", 0, 2, truth)
+    causes, lowest = metrics.causes(best, proved), min(found, truth, *([] if best is None else [best]))
+    for optimum in [lowest] if proved else [lowest, lowest - 1]:
+        assert causes.stuck in (None, found > optimum)
+        assert causes.model in (None, truth > optimum)
+    open_ones = [causes.stuck, causes.model].count(None)
+    assert open_ones == 0 if proved else open_ones == (found == lowest) + (truth == lowest)
+    said = metrics.explained(best, proved)
+    assert ("Not known without a proof" in said) == (open_ones > 0)
+    assert said.startswith(str(metrics.verdict).capitalize())
+
+
+def test_the_causes_in_words():
+    metrics = Metrics((2, 2), 2, -2.0, "similarity", 0, 2, -3.0)
+    assert "(score 2.0000 against 3.0000). Not known without" in metrics.explanation
+    assert metrics.explained(proved=True).endswith("The model is right: no matching has a better score (proved).")
+    assert "wrong, too: a known matching, of score 4.0000, is better" in metrics.explained(-4.0)
+    other = Metrics((2, 2), 2, 2.0, "cost", 0, 2, 3.0)
+    assert other.explained(proved=True).endswith("The optimiser is not stuck: no matching has a better cost (proved).")
+    assert other.explained(1.0).endswith("The optimiser is stuck, too: a known matching, of cost 1.0000, is better.")
+
+
 def test_by_a_map_precision_and_recall_are_counted_within_the_tolerance():
     left = np.array([(0, 0), (10, 0), (20, 0), (30, 0), (40, 0)], float)
     right = np.array([(0, 3), (10, 5), (21, 0), (29, 0), (90, 9)], float)
@@ -147,6 +179,36 @@ def test_a_truth_with_outliers_is_completed_as_the_constraints_demand(seed, orde
     assert metrics.added == 1 and metrics.accuracy == 1 and metrics.verdict == "both agree"
 
 
+def test_the_verdict_of_a_better_completion_of_the_truth_is_that_both_agree():
+    """The truth is completed greedily: a matching that holds all of it and ends lower is a completion, too."""
+    costs = np.zeros((3, 4, 3, 4))
+    costs[0, 0, 1, 2] = -1.0  # so the second match is completed
+    costs[1, 1, 2, 2] = costs[2, 2, 1, 1] = -5.0  # but two others are worth more together
+    problem = Problem((3, 4), [Dense(costs.reshape(12, 12))], EXACTLY_ONE, AT_MOST_ONE)
+    pair = pair_of((3, 4), np.array([0, -1, -1]))
+    for matching in permutations(range(4), 3):
+        chosen = as_assignment(problem, np.array(matching))
+        completed = problem.energy(true_assignment(problem, pair.truth).astype(float))
+        metrics, energy = measure(pair, problem, chosen, "cost"), problem.energy(chosen.astype(float))
+        holds = matching[0] == 0
+        assert metrics.truth_energy == (min(completed, energy) if holds else completed)
+        assert metrics.added == 2 and metrics.correct == holds
+        better = "both agree" if metrics.truth_energy == energy else "model prefers this"
+        assert metrics.verdict == (better if metrics.truth_energy >= energy else "optimiser stuck")
+    best = measure(pair, problem, as_assignment(problem, [0, 1, 2]), "cost")
+    assert best.verdict == "both agree" and best.energy < completed
+
+
+def test_a_matching_that_only_has_as_many_right_ones_is_no_completion():
+    """Without anything to complete the truth keeps its own energy, whatever was found."""
+    problem = Problem((2, 2), [Dense([[1.0, 0], [0, -3]])])
+    pair = pair_of((2, 2), np.array([0, -1]))
+    metrics = measure(pair, problem, as_assignment(problem, [0, -1]), "cost")
+    assert (metrics.truth_energy, metrics.added, metrics.verdict) == (1.0, 0, "both agree")
+    both = measure(pair, problem, as_assignment(problem, [0, 1]), "cost")
+    assert (both.truth_energy, both.energy, both.verdict) == (1.0, -2.0, "model prefers this")
+
+
 @pytest.mark.parametrize("sides", [(AT_MOST_ONE, AT_MOST_ONE), (ANY, ANY), (EXACTLY_ONE, ANY), (ANY, EXACTLY_ONE)])
 def test_the_truth_is_feasible_under_every_constraint(sides):
     problem = mixed((3, 4), order=2, rows=sides[0], cols=sides[1])
@@ -193,3 +255,26 @@ def test_the_gradient_is_what_a_match_more_costs_first(seed):
     bare = Problem(problem.shape, problem.potentials, problem.rows, problem.cols, problem.candidates)
     assert np.allclose(bare.gradient(x), slope) and "runtime" not in vars(bare)
     assert np.allclose(problem.gradient(x), slope)
+
+
+@pytest.mark.parametrize(
+    ("sense", "rows", "scored"),
+    [("cost", EXACTLY_ONE, False), ("cost", AT_MOST_ONE, True), ("similarity", EXACTLY_ONE, True)],
+)
+def test_costs_of_a_matching_that_leaves_points_out_count_only_where_that_is_allowed(sense, rows, scored):
+    problem = Problem((2, 2), [Dense([[1.0, 2], [3, 4]])], rows=rows)
+    metrics = measure_matches(pair_of((2, 2), np.arange(2)), problem, np.array([[0, 0]]), sense)
+    assert metrics.energy == 1.0 if scored else np.isnan(metrics.energy)
+    assert (metrics.matched, metrics.correct) == (1, 1)
+
+
+def test_the_objective_counts_ordered_pairs_of_different_matches():
+    """The largest cost of each order, less the cost, over all of them: written out."""
+    rng = np.random.default_rng(0)
+    costs = rng.uniform(1, 5, (9, 9))
+    problem = Problem((3, 3), [Dense(costs + costs.T)], EXACTLY_ONE, EXACTLY_ONE)
+    truth, chosen = np.arange(3), [0, 4, 8]
+    metrics = measure(pair_of((3, 3), truth), problem, as_assignment(problem, truth), "cost")
+    expected = sum(problem.scale - (costs + costs.T)[a, b] for a in chosen for b in chosen if a != b)
+    expected -= sum(2 * costs[a, a] for a in chosen)
+    assert objectives(problem, metrics) == (pytest.approx(expected), pytest.approx(expected))

@@ -26,10 +26,13 @@ def table(data: bytes) -> list[dict[str, str]]:
 
 
 def drop(page: Visit, at: int, file: str) -> None:
-    """A file into one of the boxes of Settings; the page has taken it in when its name stands there."""
+    """A file into one of the boxes of Settings. Its name stands there at once; the page asks the server for a drawing
+    when it is uploaded, and has taken it in when that is done."""
     page.settings()
+    asked = page.talk.count("asked")
     page.side.locator('input[type="file"]').nth(at).set_input_files(file)
     page.side.get_by_text(Path(file).name).first.wait_for()
+    page.wait_until(lambda: page.talk.count("asked") > asked)
     page.settled()
 
 

@@ -353,11 +353,14 @@ def test_a_digest_tells_pairs_apart_by_all_that_decides():
     assert lying[0].digest != lying[1].digest  # as many pixels, all the same, in another shape
 
 
-def test_two_functions_are_never_taken_for_one_another():
+def test_no_two_values_are_taken_for_one_another():
     class Unhashable:
         __hash__ = None  # type: ignore[assignment]
 
     for make in (lambda: lambda: 0, Unhashable):
         assert digest(make()) != digest(make())
+    plain = [np.zeros((2, 3)), np.zeros((3, 2)), np.zeros((2, 3), np.int64), np.zeros((2, 3)).tolist(), "0", 0, None]
+    plain += [["a", "bc"], ["ab", "c"], [["a"], "bc"], "abc", View(None, Keypoints(np.zeros((2, 2))))]
+    assert len({digest(value) for value in plain}) == len(plain)
     same = twofold
     assert digest([same]) == digest([twofold]) != digest(same)

@@ -6,7 +6,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, solve
+from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, portfolio, solve
+from adgm.baselines.dd import BoundState
 from adgm.lower_bound import bound, hopeless
 from adgm.members import Member, MemberState, member, split
 from adgm.portfolio import Portfolio, PortfolioState
@@ -204,3 +205,47 @@ def test_only_searches_from_random_matchings_that_lead_to_the_best_are_witnesses
         return Portfolio._witnessed(replace(state, members=tuple(members)))
 
     assert [witnessed(count) for count in range(5)] == [count >= needed for count in range(5)]
+
+
+class Endless:
+    """A search for a bound that never comes to anything."""
+
+    def __init__(self, effort: float) -> None:
+        self.effort = effort
+
+    def init(self, problem):
+        return BoundState(iteration=0, x=np.zeros(problem.n), spread=1.0, best=np.zeros(problem.n, bool))
+
+    def done(self, state):
+        return state.work >= self.effort
+
+    def step(self, problem, state, n=1):
+        return replace(state, work=state.work + problem.n**2)
+
+
+def test_search_and_proof_take_turns_and_the_proof_has_what_is_left_at_the_end(monkeypatch):
+    monkeypatch.setattr(portfolio, "search", lambda problem, method: Endless(method.effort))
+    monkeypatch.setattr(portfolio, "hopeless", lambda state: False)
+    problem = mixed((9, 10), order=2, seed=1)
+    method = Portfolio(**{**SHORT, "effort": 1e7})
+    states = list(iterate(method, problem, every=1000))
+    turns = [k for k, (a, b) in enumerate(pairwise(states)) if b.granted > a.granted]
+    searching = [k for k in turns if states[k].agreed is None]
+    share = portfolio.SHARE * problem.n * 9
+    for number, (k, later) in enumerate(pairwise(searching), 1):
+        assert states[k + 1].granted == share * 2 ** (number - 1)
+        assert states[k + 1].proof.work < states[k + 1].granted + problem.n**2
+        between = {(one.iteration, one.piece, one.first) for one in states[k + 1 : later + 1]}
+        assert len(between) > 1  # the search went on meanwhile
+    assert len(searching) >= 3 and len(turns) > len(searching)
+    assert states[-1].granted == 1e7 and states[-1].finished and not states[-1].proved
+
+
+def test_a_proof_that_would_cost_more_than_its_turn_waits_for_a_longer_one(monkeypatch):
+    asked = []
+    monkeypatch.setattr(portfolio, "search", lambda problem, method: asked.append(method.effort) or Endless(0.0))
+    monkeypatch.setattr(portfolio, "hopeless", lambda state: False)
+    monkeypatch.setattr(portfolio, "SHARE", 1.0)
+    problem = mixed((6, 7), order=2, seed=1)
+    solve(problem, Portfolio(**{**SHORT, "effort": 1e5}))
+    assert asked and min(asked) >= problem.n**2 > portfolio.SHARE * problem.n * 6

@@ -21,6 +21,7 @@ PRESSES, LOADS = (int(os.environ.get(name, 30)) for name in ("ADGM_PRESSES", "AD
 ENDLESS = "data=random&data.inliers=8&data.outliers=2&model=B&method=adgm1&method.tol=1e-300&method.max_iter=10000000"
 LATE = r"\*\*{}\*\* came too late"
 NAMES = {"pause": "Pause", "resume": "Resume", "step": "Step", "stop": "Stop solver", "go": "Start"}
+LONG_ENOUGH = 120  # iterations: after 288 of them the residual is 0, and the run ends by itself
 BESIDE = "choice data random inliers"
 
 
@@ -73,6 +74,8 @@ def test_every_press_does_what_its_label_said_or_says_that_it_came_too_late(serv
         for number in range(PRESSES):
             tab.until(lambda: shown(tab))
             names = shown(tab)
+            if iteration(tab) > LONG_ENOUGH and "stop" in names:
+                names = ["stop"]
             key = rng.choices(names, [0.3 if name == "stop" else 1.0 for name in names])[0]
             before, exact = iteration(tab), status(tab) == "Paused"
             times, wanted = 0, rng.choice([1, 1, 2]) if key in ("pause", "resume", "step") else 1

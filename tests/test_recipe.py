@@ -1,20 +1,29 @@
 """The record of a run: checked at birth, the same after a trip through JSON, and its texts repeat the run."""
 
+import json
 import pickle
-from dataclasses import fields
+import shlex
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image as Pillow
 
 from adgm import METHODS
 from commands import pairs_of_command, pairs_of_python
+from features import pairs
+from features.__main__ import parser
+from features.cli.asked import described
 from features.datasets import DATASETS
 from features.exports import open_pair, save_pair
+from features.matching import match
 from features.models import MODELS
+from features.pairs import Pair
 from features.parameters import worded
-from features.recipe import OWN, Recipe, method_options, parse_assignments, parse_value
+from features.recipe import CHECKS, OWN, Recipe, method_options, parse_assignments, parse_value
+from features.verification import KINDS
 
 RUNS = [
     Recipe("random", {"inliers": 8, "noise": 2.5, "seed": 3}, "B", {"sigma2": 900}, "adgm1", {"rho0": 0.05, "seed": 7}),
@@ -234,3 +243,68 @@ def test_a_concise_recipe_is_the_same_run_and_says_only_what_differs():
     assert said.concise().to_query()["method.tol"] == "1.0"
     assert said.concise().method_object() == said.method_object()
     assert said.concise().concise() == said.concise()
+
+
+CHECKED = Recipe("turntable", {"left": 40, "right": 44}, check="affine")
+PHOTO = Recipe("turntable", {"left": 40, "right": 44}, "photo", points="sift", point_params={"left": 30, "right": 30})
+
+
+@pytest.mark.parametrize("recipe", [EVERYTHING, CHECKED, PHOTO, Recipe(), *(Recipe(check=one) for one in CHECKS)])
+def test_a_link_a_command_and_a_file_bring_back_every_part(recipe):
+    assert Recipe.from_query(recipe.to_query()) == recipe == Recipe.from_json(recipe.to_json())
+    words = shlex.split(recipe.as_command())[3:]
+    assert described(parser().parse_args(words))[0].concise() == recipe.concise()
+
+
+@pytest.mark.parametrize("recipe", [CHECKED, replace(CHECKED, check="automatic"), PHOTO, replace(PHOTO, check="none")])
+def test_a_program_finds_its_points_and_checks_its_matches_as_the_run_does(recipe, monkeypatch, capsys):
+    seen, really = [], Pair.detected
+
+    def detected(pair, detector, counts=None, *, slants=False):
+        seen.append((detector, counts, slants))
+        return really(pair, detector, counts)  # the second look takes seconds
+
+    monkeypatch.setattr(Pair, "detected", detected)
+    exec(compile(recipe.as_python(), "run.py", "exec"), {})
+    found = match(recipe)
+    lines = capsys.readouterr().out.splitlines()
+    assert json.loads(lines[-1]) == found.pairs.tolist()
+    assert bool(recipe.maps) == (recipe in (CHECKED, PHOTO)) == (found.verification is not None)
+    assert (lines[-2] == found.verification.verdict) if recipe.maps else not any("obey" in line for line in lines)
+    points = [(recipe.points, {"left": 30, "right": 30}, True)] * 2 if recipe.points != OWN else []
+    assert seen == points, "photographs are looked at from a slant, in the program as in the run"
+
+
+@pytest.mark.parametrize(("model", "slants"), [("photo", True), ("C", False)])
+def test_only_photographs_are_looked_at_from_a_slant_whoever_asks(model, slants, monkeypatch, tmp_path):
+    seen = []
+
+    class Asked(Exception):
+        pass
+
+    def found_in(images, detector, counts, wanted):
+        seen.append(wanted)
+        raise Asked
+
+    monkeypatch.setattr(pairs, "found_in", found_in)
+    sheet = np.zeros((9, 9), np.uint8)
+    Pillow.fromarray(sheet).save(tmp_path / "sheet.png")
+    words = ["match", *[str(tmp_path / "sheet.png")] * 2, "--model", model]
+    ways = (
+        lambda: replace(PHOTO, model=model).pair(),
+        lambda: match(sheet, sheet, model=model),
+        lambda: described(parser().parse_args(words)),
+    )
+    for way in ways:
+        with pytest.raises(Asked):
+            way()
+    assert seen == [slants] * 3
+
+
+def test_the_kinds_of_map_that_a_check_stands_for():
+    for kind in KINDS:
+        assert Recipe(check=kind).maps == (kind,) == Recipe(model="photo", check=kind).maps
+    assert Recipe(check="none").maps == Recipe(model="photo", check="none").maps == Recipe().maps == ()
+    assert Recipe(model="photo").maps == KINDS
+    with pytest.raises(ValueError, match="no map 'circle' to check matches by"):
+        Recipe(check="circle")

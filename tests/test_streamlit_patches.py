@@ -6,6 +6,7 @@ import inspect
 import socket
 import sys
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +29,13 @@ from experiments.browser import ROOT, serving
 from ui import streamlit_patches
 from ui.presses import PRESSES, Presses
 from ui.streamlit_patches import FRAMING, SNIFFING, clicked, leave_out_clicks, with_headers
+
+
+def ran(coroutine: Any) -> Any:
+    """What it returns. In a thread of its own: where a browser is driven, this one has an event loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
 
 # ------------------------------------------------------------------ what Streamlit must still have
 
@@ -197,13 +205,13 @@ async def answered(scope: dict[str, Any], headers: list[tuple[bytes, bytes]]) ->
 )
 def test_only_an_embedded_page_may_be_framed_and_nothing_is_sniffed(query, framed):
     kept = [(b"content-type", b"text/html")]
-    found = asyncio.run(answered({"type": "http", "query_string": query}, kept))
+    found = ran(answered({"type": "http", "query_string": query}, kept))
     assert found == kept + ([SNIFFING] if framed else [SNIFFING, FRAMING])
 
 
 def test_what_streamlit_says_itself_is_not_said_twice():
     kept = [(b"X-Content-Type-Options", b"nosniff")]
-    assert asyncio.run(answered({"type": "http"}, kept)) == [*kept, FRAMING]
+    assert ran(answered({"type": "http"}, kept)) == [*kept, FRAMING]
 
 
 def test_other_than_http_answers_stay_as_they_are():
@@ -223,7 +231,7 @@ def test_an_answer_of_the_server_carries_the_headers(patched):
         sent.append(said)
 
     layer = PathSecurityMiddleware(app)
-    asyncio.run(layer({"type": "http", "path": "/", "query_string": b""}, None, send))
+    ran(layer({"type": "http", "path": "/", "query_string": b""}, None, send))
     assert sent[0]["headers"] == [SNIFFING, FRAMING]
 
 

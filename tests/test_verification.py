@@ -6,6 +6,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
+import scipy.stats
 from numpy.testing import assert_array_equal
 
 from adgm import METHODS, solve
@@ -102,6 +103,17 @@ def test_what_is_off_a_plane_and_moves_with_its_depth_is_not_rejected():
     assert only.depth is None and set(only.explained) == {"plane", "neither"}
 
 
+def test_a_match_obeys_lines_within_the_bound_of_one_dimension():
+    left, right = two_cameras()
+    right = right + np.random.default_rng(3).normal(0, 1.5, right.shape)
+    found = fit("fundamental", left, right, 2.0)
+    distance = math.sqrt(2) * errors("fundamental", found.matrix, left, right)
+    bound = 2.0 * math.sqrt(scipy.stats.chi2.ppf(0.95, 1) / scipy.stats.chi2.ppf(0.95, 2))
+    clear = np.abs(distance - bound) > 0.01
+    assert_array_equal(found.inliers[clear], distance[clear] < bound)
+    assert 0.2 < found.inliers.mean() < 0.95
+
+
 @pytest.mark.parametrize("far", [5.0, 12.0, 60.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_near_and_far_misses_of_a_plane_are_not_taken_for_depth(far, seed):
@@ -130,6 +142,8 @@ def test_how_many_move_along_the_lines_by_chance():
         2 / np.pi * np.arcsin(np.minimum(1, 1.5 / np.hypot(*sideways.T)))
     ).sum()
     assert along(identity, level, left, left + sideways, 3.0) == pytest.approx(more) and more > 300
+    some = np.where(np.arange(4000)[:, None] < 80, [10.0, 0.5], missed)  # too few to be sure
+    assert along(identity, level, left, left + some, 3.0) == 0.0
     on_plane = replace(identity, inliers=np.ones(4000, bool))
     assert along(on_plane, level, left, left + sideways, 3.0) == 0.0
 
@@ -192,6 +206,10 @@ def test_what_the_map_finds_is_one_to_one_and_looks_alike():
     found = missing(pair, EVERYBODY[:5], HOMOGRAPHY, 3.0)
     assert len(np.unique(found[:, 0])) == len(np.unique(found[:, 1])) == len(found)
     assert not np.isin(found, np.arange(5)).any()
+    left = pair.left.points
+    crowd = Keypoints(np.concatenate([left.xy, left.xy + 0.2]), looks=np.concatenate([left.looks, left.looks]))
+    found = missing(Pair(View(None, crowd), pair.right), EVERYBODY[:5], HOMOGRAPHY, 3.0)
+    assert len(np.unique(found[:, 1])) == len(found) > 50, "two left points want every right one"
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 8, 60])
@@ -203,6 +221,8 @@ def test_chance_is_not_taken_for_the_same_thing(count):
     assert found.map is None and not found.verified.any()
     if count < 30:
         assert not found.same and "do not seem to show the same thing" in found.verdict
+    else:
+        assert found.same and "no single map explains them: things moved or bent" in found.verdict
 
 
 @pytest.mark.parametrize("xy", [np.zeros((20, 2)), np.outer(np.arange(20), [1.0, 2.0])], ids=["one place", "a line"])

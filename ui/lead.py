@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features.metrics import WORD, Metrics, number
 from features.recipe import OWN
-from ui import url_state
+from ui import optimality, url_state
 from ui.jobs.job import Snapshot
 from ui.page_run import Run
 from ui.scrubber import Stop
@@ -109,7 +109,7 @@ def lead(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, stop: Stop 
         left_out = f" The other {rejected} are left out." if rejected else ""
         badge, tone = ("Same scene", "good") if checked.same else ("Not the same scene", "bad")
         return Lead(checked.verdict, (left_out + added).strip(), badge, "good" if tone == "good" else "bad")
-    return noted(answer(run.matching.metrics), run.matching.result.note)
+    return noted(answer(run.matching.metrics, *optimality.known(run)), run.matching.result.note)
 
 
 def question(chosen: Chosen | None) -> Lead:
@@ -165,8 +165,8 @@ def noted(told: Lead, note: str) -> Lead:
     return replace(told, rest=f"{note} {told.rest}", tone="bad") if note else told
 
 
-def answer(found: Metrics) -> Lead:
-    """How right a matching is, and who is to blame for what is wrong."""
+def answer(found: Metrics, best: float | None = None, proved: bool = False) -> Lead:
+    """How right a matching is, and what is to blame for what is wrong, as far as that is proved: `Metrics.causes`."""
     word = WORD[found.sense]
     if found.verdict is None or found.truth_score is None or found.correct is None:
         return Lead(
@@ -178,12 +178,21 @@ def answer(found: Metrics) -> Lead:
     wrong = (found.possible or 0) - found.correct
     right = f"{found.correct} of {found.possible} points are matched to their true partner."
     numbers = f"({found.score:.4g} against {found.truth_score:.4g})"
+    why = found.causes(best, proved)
+    if found.verdict == "both agree" and why.stuck:
+        return Lead(
+            right, f"The truth has the same {word}, yet a known matching has a better one.", "Both to blame", "bad"
+        )
     if found.verdict == "both agree" and not wrong:
         return Lead(right, f"Both agree: answer and truth have the same {word}.", "All right", "good")
     if found.verdict == "both agree":
         return Lead(right, f"Both agree: the model cannot tell this answer from the truth {numbers}.", "A tie", "bad")
     if found.verdict == "model prefers this":
-        told = f"Yet it has the better {word} {numbers}: the model is to blame, not the search."
+        search = {True: ", and the search got stuck, too.", False: ", not the search (proved).", None: "."}[why.stuck]
+        told = f"Yet it has the better {word} {numbers}: the model is to blame{search}"
         return Lead(right, told, "The model prefers a wrong answer" if wrong else "The model prefers more", "bad")
-    told = f"The truth has the better {word} {numbers}: the search is to blame, not the model."
+    model = {True: ", and the model prefers another matching, too.", False: ", not the model (proved).", None: "."}[
+        why.model
+    ]
+    told = f"The truth has the better {word} {numbers}: the search is to blame{model}"
     return Lead(right, told, "The search got stuck", "bad")

@@ -73,6 +73,16 @@ def _asked(run: Run) -> Asked | None:
     return asked if asked is not None and asked.number == run.number else None
 
 
+def known(run: Run) -> tuple[float | None, bool]:
+    """The lowest energy of any matching that a search for a bound or the run itself has met, and whether it is proved
+    that no matching has a lower one."""
+    lanes, asked = lanes_of(run.matching.result.state), _asked(run)
+    found = None if asked is None else asked.job.state
+    return (None if found is None else found.best_energy), bool(
+        (lanes is not None and lanes.proved) or (found is not None and found.proved)
+    )
+
+
 def _active(run: Run) -> bool:
     asked = _asked(run)
     return asked is not None and asked.job.snapshot().active

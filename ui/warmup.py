@@ -16,7 +16,7 @@ import streamlit as st
 
 import adgm
 from adgm import ADGM
-from adgm.computing import NOTICE
+from adgm._kernels.compiling import NOTICE
 from adgm.precompile import KEPT, STAGES, complete
 from ui.jobs.meanwhile import Meanwhile, possible
 

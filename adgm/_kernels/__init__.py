@@ -6,7 +6,6 @@ Callers validate; the kernels only compute. Compiled code is cached on disk, so 
 from adgm._kernels.admm import CONVERGED, INCREASED, MISSING, RAN, Pending, admm
 from adgm._kernels.affinity import (
     add_tree,
-    add_triples,
     balance,
     mark_apart,
     mix,
@@ -17,7 +16,7 @@ from adgm._kernels.affinity import (
     pool_sparse,
     pool_symmetric,
 )
-from adgm._kernels.contraction import add_columns, contract, list_supports
+from adgm._kernels.contraction import DENSE, add_columns, add_triples, contract, list_supports
 from adgm._kernels.dual_ascent import Assigned, Costs, Labels, assign, probe, settle, share_out, visit
 from adgm._kernels.edges import BOTH, EITHER, LEFT, RIGHT, Neighbours, count_partners, list_partners, mirror
 from adgm._kernels.fibers import grow_tree, grow_triples, survey_copies
@@ -35,6 +34,7 @@ from adgm._kernels.types import (
     LongArray,
     Price,
     Tables,
+    Triples,
     compiled,
 )
 
@@ -43,6 +43,7 @@ __all__ = [
     "BOX",
     "CAPPED",
     "CONVERGED",
+    "DENSE",
     "EITHER",
     "INCREASED",
     "LEFT",
@@ -65,6 +66,7 @@ __all__ = [
     "Progress",
     "Schedule",
     "Tables",
+    "Triples",
     "adapt",
     "add_columns",
     "add_tree",

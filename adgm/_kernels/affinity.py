@@ -192,17 +192,6 @@ def pool_sparse(indptr, indices, data, x, group, n_groups, squared, out):
 
 
 @compiled
-def add_triples(index, cost, a, b, out):
-    """out += symmetric tensor of third order ⊗ a ⊗ b, row by row: for dense a and b, where a tree would only be in the
-    way."""
-    for r in range(len(index)):
-        i, j, k, c = index[r, 0], index[r, 1], index[r, 2], cost[r]
-        out[i] += c * (a[j] * b[k] + a[k] * b[j])
-        out[j] += c * (a[i] * b[k] + a[k] * b[i])
-        out[k] += c * (a[i] * b[j] + a[j] * b[i])
-
-
-@compiled
 def add_tree(fibers, tree, x, out):
     """out += tree ⊗ x_1 ⊗ … ⊗ x_{D−1}, its open mode open, the others in their order; the last row of x is not used."""
     support = np.empty(x.shape, np.uint32)

@@ -80,6 +80,14 @@ class Fibers(NamedTuple):
     value: FloatArray
 
 
+class Triples(NamedTuple):
+    """The rows that trees of symmetric third-order tensors are grown from; of tree t those start[t] … start[t+1]."""
+
+    start: LongArray
+    rows: LongArray  # of three variables each
+    cost: FloatArray
+
+
 class Tables(NamedTuple):
     """A problem as the kernels see it."""
 
@@ -88,6 +96,7 @@ class Tables(NamedTuple):
     column: Columns  # F[:, j], for the first mode left open
     row: Columns  # F[j, :], for the second mode left open; the same arrays where F is symmetric
     fibers: Fibers
+    triples: Triples
 
 
 class Price(NamedTuple):

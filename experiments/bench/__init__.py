@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from experiments.bench import arrays, baselines, cold, explain, solver, sparse
+from experiments.bench import arrays, baselines, cold, explain, limits, solver, sparse
 from experiments.bench.solver import Reading
 
 
@@ -49,6 +49,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "formula": lambda: solver.in_process("large_formula", 200),
     "sparse": sparse.readings,
     "photos": lambda: solver.in_process("readings", module="photos"),
+    "limits": limits.readings,
     "margins": explain.all_margins,
     "start": solver.start_up,
     "cold": cold.readings,
@@ -58,12 +59,15 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "screen": first_screen,
 }
 IN_A_BROWSER = ("ui", "first", "errands", "screen")
-USUAL = [name for name in BENCHES if name not in IN_A_BROWSER]
+LONG = ("limits",)  # a quarter of an hour
+USUAL = [name for name in BENCHES if name not in (*IN_A_BROWSER, *LONG)]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "only", nargs="*", help=f"some of {', '.join(BENCHES)}; all but {', '.join(IN_A_BROWSER)} if none is named"
+        "only",
+        nargs="*",
+        help=f"some of {', '.join(BENCHES)}; all but {', '.join((*IN_A_BROWSER, *LONG))} if none is named",
     )
     parser.add_argument("--ui", action="store_true", help="measure the app in a real browser instead")
     parser.add_argument("--times", type=int, help="how many starts of the app `first` takes the median of (10)")
