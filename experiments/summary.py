@@ -251,11 +251,29 @@ def verdicts(rows: Sequence[Record], experiment: Experiment) -> list[str]:
             won = [standing for standing in table if set(standing.first) & set(mine)]
             alone = [standing for standing in won if set(standing.first) <= set(mine)]
             if table:
-                lines.append(
-                    f"{names}: first in {word} in {len(won)} of {len(table)} settings "
-                    f"({len(alone)} alone, {len(won) - len(alone)} tied)."
-                )
+                lines.append(_verdict(names, word, len(won), len(alone), len(table)))
     return lines
+
+
+BEST = {
+    "errors": "makes the fewest errors",
+    "global optima": "reaches the most global optima",
+    "objective": "has the best objective",
+    "accuracy": "has the best accuracy",
+    "right matches": "has the most right matches",
+    "precision": "has the best precision",
+}
+
+
+def _verdict(names: str, word: str, won: int, alone: int, settings: int) -> str:
+    """How often a team comes first, as a person would say it."""
+    if not won:
+        return f"{names} {BEST[word]} in none of {settings} settings."
+    every = "both settings" if settings == 2 else f"all {settings} settings"
+    where = f"in {every}" if won == settings > 1 else f"in {won} of {settings} settings"
+    others = {0: "nobody else does as well there", won: "others do as well there"}
+    shared = others.get(won - alone, f"in {won - alone} of them others do as well")
+    return f"{names} {BEST[word]} {where}; {shared}."
 
 
 def lacking(content: Content) -> list[tuple[str, int]]:

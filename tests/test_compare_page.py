@@ -23,7 +23,7 @@ from ui.compare import table_records
 from ui.jobs import comparison as module
 from ui.jobs.comparison import Series
 from ui.jobs.pool import JobPool, Visitor
-from ui.state import widget_key
+from ui.state import panel_key, widget_key
 
 SMALL = Recipe("random", {"inliers": 6, "outliers": 1}, "B")
 
@@ -211,6 +211,7 @@ def app():
     at.query_params["data"] = "random"
     at.query_params["data.inliers"] = "6"
     at.query_params["model"] = "B"
+    at.session_state[panel_key("Methods")] = True  # it is open
     at.run()
     assert not at.exception
     return at

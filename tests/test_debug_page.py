@@ -57,6 +57,11 @@ def test_without_a_case_the_page_says_how_to_get_one():
     assert test.button(key="debug Run what is chosen now").label == "Run what is chosen now"
 
 
+def test_without_a_case_a_real_failure_is_opened_and_says_that_it_is_an_example():
+    test = finish(page())
+    assert test.session_state[CASE.name].wrong and "An example" in text(test)
+
+
 @pytest.mark.parametrize("verdict", FAILING)
 def test_every_example_opens_a_case_with_its_verdict(verdict):
     test = page()

@@ -21,6 +21,7 @@ from ui import (
     examples,
     exports,
     lead,
+    live,
     run_book,
     scrubber,
     strip,
@@ -46,6 +47,7 @@ INTRODUCTION = (
 )
 TICK = 0.6  # seconds between two updates of the page
 COLUMNS = 3  # of the grid of pictures
+PREVIEW = 400  # pixels: the height of the pair before anything is compared
 COLOUR_NAMES = {"correct": "green", "wrong": "orange", "stray": "violet", "missed": "blue"}  # of the drawn lines
 ENDS = {
     "finished": "All done",
@@ -123,6 +125,7 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     ask(chosen, problem, active)
     if compared is None:
         st.info("Press **Compare** to run the chosen methods, one after another.", icon=":material/leaderboard:")
+        canvas.show("pair to compare", *live.sides(chosen.pair), height=PREVIEW)
         return nothing
     if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
         st.info("Another pair is chosen now: press **Compare** to run the methods on it.", icon=":material/info:")
@@ -136,10 +139,11 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
 
 
 def ask(chosen: Chosen, problem: Problem, active: bool) -> None:
-    """The methods, their options and the button."""
-    methods = choose_methods(chosen.pair, problem)
+    """The button, the methods and their options."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="ask"):
-        go = st.button(
+        button = st.empty()  # grey where no method is ticked
+        methods = choose_methods(chosen.pair, problem)
+        go = button.button(
             "Compare",
             type="primary",
             icon=":material/play_arrow:",
@@ -181,20 +185,24 @@ def choose_methods(pair: Pair, problem: Problem) -> list[str]:
         left_out.difference_update(ticked)
         left_out.update(method for method in fitting if method not in ticked)
 
-    ticked = st.pills(
-        "Methods",
-        fitting,
-        selection_mode="multi",
-        default=[one for one in fitting if one not in left_out],
-        key=key,
-        format_func=comparison.LABELS.__getitem__,
-        on_change=remember,
-    )
-    others = [one for one in METHODS if one not in fitting]
-    if others:
-        with st.expander(f"{len(others)} methods do not fit this problem", key="refused"):
-            st.markdown("\n".join(f"- {METHODS[one].refusal(problem)}" for one in others))
-    return [one for one in fitting if one in ticked]
+    wanted = [one for one in fitting if one not in left_out]
+    with widgets.popover("Methods", icon=":material/checklist:", help="Which methods are compared") as opened:
+        if opened:
+            st.pills(
+                "Methods",
+                fitting,
+                selection_mode="multi",
+                default=wanted,
+                key=key,
+                format_func=comparison.LABELS.__getitem__,
+                on_change=remember,
+            )
+            others = [one for one in METHODS if one not in fitting]
+            if others:
+                st.markdown(f"{len(others)} methods do not fit this problem:")
+                st.markdown("\n".join(f"- {METHODS[one].refusal(problem)}" for one in others))
+    st.caption(f"{len(wanted)} of {len(fitting)}", width="content")
+    return wanted
 
 
 def choose_options(*, drawn: bool) -> dict[str, dict[str, Any]]:

@@ -85,8 +85,8 @@ def show_shipped(path: Path) -> None:
     except ValueError as error:  # made by another version of this app
         st.error(literal(f"These results cannot be shown: {error}"))
         return
-    st.caption(origin(results.content))
     explore(results)
+    st.caption(origin(results.content))
 
 
 LABORATORY = Laboratory()  # the server's one; no cache, which somebody may empty

@@ -23,7 +23,7 @@ from features.recipe import OWN, Recipe
 from ui import data, url_state
 from ui.debug import ablation, confidence, failures, fit, ledger, runs, sweep, way_back, working
 from ui.jobs.task import Report
-from ui.state import AGAIN, CASE, FOCUS, MATCH, TOOL, begin
+from ui.state import AGAIN, CASE, FOCUS, MATCH, RUN, TOOL, begin
 from ui.words import literal
 
 VERDICT_ICONS = {
@@ -34,6 +34,10 @@ VERDICT_ICONS = {
 SECONDS = 60.0  # for a run that is made again
 AGAIN_QUESTION = ("run again",)
 WHOLE = "the whole matching"
+ABOUT = (
+    "A run of your own: start it on the Match page, click a wrong line and press **Why? Open in Debug**. Rows of "
+    "Compare open on Match, those of Experiments have a button of their own."
+)
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ def show() -> None:
 
 def the_case() -> Case | None:
     """The case that is open; one that is run again becomes it as soon as it is there."""
+    if AGAIN.get() is None and CASE.get() is None:
+        open_something()
     recipe = AGAIN.get()
     if recipe is None:
         return CASE.get()
@@ -92,6 +98,15 @@ def the_case() -> Case | None:
         AGAIN.pop()
         return CASE.get()
     return None
+
+
+def open_something() -> None:
+    """For whoever comes without a case: the finished run on Match, or else a real failure as an example."""
+    run = RUN.get()
+    if run is not None and not (end := run.job.snapshot()).active and end.best is not None:
+        CASE.set(Case.of(run.matching))
+    else:
+        AGAIN.set(next(iter(FAILING.values())))
 
 
 def lacks_data(recipe: Recipe) -> bool:
@@ -115,13 +130,12 @@ def empty_state() -> None:
     again = AGAIN.get()
     if again is not None and lacks_data(again):
         data.offer_download(again.dataset)
-    elif working.busy():
-        return
-    st.info(
-        "Start a run on the Match page, click a wrong line and press **Why? Open in Debug**. Rows of Compare open on "
-        "Match, those of Experiments have a button of their own.",
-        icon=":material/bug_report:",
-    )
+    st.caption(ABOUT)
+    doors()
+
+
+def doors() -> None:
+    """Other cases to look at."""
     recipe = url_state.current()
     with st.container(horizontal=True, key="debug-doors"):
         if recipe.dataset != OWN:
@@ -143,7 +157,12 @@ def heading(case: Case) -> Match | None:
     """What is looked at, its verdict, the tabs and the match in focus."""
     metrics = case.metrics
     names = MODELS[case.recipe.model].label, METHODS[case.recipe.method].label
-    st.caption(" · ".join((literal(case.pair.name), *names)))
+    example = ["An example"] if case.recipe in FAILING.values() else []
+    with st.container(horizontal=True, vertical_alignment="center", key="debug-case"):
+        st.caption(" · ".join((*example, literal(case.pair.name), *names)), width="stretch")
+        with st.popover("Other cases", icon=":material/folder_open:"):
+            st.caption(ABOUT)
+            doors()
     if metrics.verdict is not None:
         st.markdown(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explanation}")
     else:
