@@ -92,12 +92,14 @@ function match(data, send) {
     element("div", { className: "fits" }, bars(data.well, "well", send), bars(data.badly, "badly", send)));
 }
 
-function look({ title, pairs, more }, send) {
+function look({ title, pairs, more, first }, send) {
   const chips = pairs.map((pair) => element("button", { type: "button", className: "chip", textContent: `${pair[0]} → ${pair[1]}`, onclick: () => send("match", pair) }));
   if (more) chips.push(text("hint", `and ${more} more`));
   return element("section", { className: "look" }, element("header", {}, element("h3", { textContent: title }), why(send)),
     element("p", { textContent: "Click a line, or one of these, to see what speaks for it and against it." }),
-    element("div", { className: "chips" }, ...chips));
+    element("div", { className: "chips" }, ...chips),
+    ...(first ? [element("div", { className: "example" }, element("p", { textContent: `${first.title}: ${first.about}` }),
+      element("div", { className: "fits" }, bars(first.well, "well", send), bars(first.badly, "badly", send)))] : []));
 }
 
 export default function ({ parentElement, data: [data], setTriggerValue }) {

@@ -182,7 +182,7 @@ def happening(run: Run, stop: Stop) -> Data:
 def explained(run: Run, match: Match) -> Data:
     """A match, what it costs, and the matches that it fits best and worst."""
     i, j = match
-    share, total, word = run.matching.shares[match], run.matching.metrics.energy, WORD[run.sense]
+    share, total, word = run.matching.shares.get(match, 0.0), run.matching.metrics.energy, WORD[run.sense]
     joint = sorted(outcome.together(run, match).items(), key=lambda item: item[1])
     part = f" ({share / total:.1%})" if total else ""
     low, high = ("low", "high") if run.sense == "cost" else ("high", "low")
@@ -235,12 +235,14 @@ def to_look_at(run: Run) -> Data:
     named = kinds(run.pair, found.pairs) if run.pair.judged else ["unknown"] * len(pairs)
     wrong = [pair for pair, kind in zip(pairs, named, strict=True) if kind in ("wrong", "stray")]
     if wrong:
-        return {"title": f"{len(wrong)} wrong", "pairs": wrong[:MOST_CHIPS], "more": max(0, len(wrong) - MOST_CHIPS)}
+        first, more = wrong[:MOST_CHIPS], max(0, len(wrong) - MOST_CHIPS)
+        return {"title": f"{len(wrong)} wrong", "pairs": first, "more": more, "first": explained(run, first[0])}
     if found.confidence is not None:
         order, title = np.argsort(found.confidence, kind="stable"), "Check the least sure"
     else:
         order, title = np.argsort(found.strengths, kind="stable"), "Those that fit worst"
-    return {"title": title, "pairs": [pairs[k] for k in order[:MOST_CHIPS].tolist()], "more": 0}
+    first = [pairs[k] for k in order[:MOST_CHIPS].tolist()]
+    return {"title": title, "pairs": first, "more": 0, "first": explained(run, first[0]) if first else None}
 
 
 # ---- what is clicked; a browser may send anything ----------------------------------------------------------------

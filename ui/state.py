@@ -51,6 +51,7 @@ FOLLOWED: "Slot[bool]" = Slot("address followed")  # since that page was opened
 FILES: "Slot[tuple[str, ...]]" = Slot("files")  # of the pair that was brought along last
 SHOTS: "Slot[list[Any]]" = Slot("pictures taken")  # by the camera
 CAMERA: "Slot[bool]" = Slot("camera asked")
+ARRANGED: "Slot[list[Pair]]" = Slot("arrangements")  # of two images: as they came, and after each change
 ROUND: "Slot[int]" = Slot("round of photographs")  # a new one begins with an empty drop area
 OWN_PAIR: "Slot[Pair]" = Slot("own pair")  # it stays while another page is shown
 LINK: "Slot[bool]" = Slot("link followed")

@@ -1,12 +1,13 @@
 """Images, points and problems of a visitor's own: read from files, remembered, refused in a sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from features.arranged import arrangeable, swapped, turned
 from features.exports import open_pair
 from features.images import decode
 from features.limits import LIMITS
@@ -17,7 +18,7 @@ from features.problem_files import as_pair, read_problem
 from features.recipe import OWN, Recipe
 from ui import url_state, visitors
 from ui.jobs.pool import POOL
-from ui.state import BOTH, FILES, OWN_PAIR, ROUND, RUN, SHOTS, START
+from ui.state import ARRANGED, BOTH, FILES, OWN_PAIR, ROUND, RUN, SHOTS, START
 from ui.words import literal
 
 IMAGE_TYPES = ["jpg", "jpeg", "png", "heic", "heif", "avif", "webp", "tif", "tiff", "bmp"]
@@ -136,6 +137,7 @@ def brought(files: Sequence[Any], recipe: Recipe) -> bool:
     if FILES.get() == ids:
         return False
     FILES.set(ids)
+    ARRANGED.pop()
     url_state.use(recipe)
     return True
 
@@ -152,15 +154,49 @@ def start() -> None:
 def remembered(pair: Pair | None = None) -> Pair | None:
     """Keep the user's pair: uploaded files are forgotten when another page is shown. Without one, the pair kept."""
     if pair is not None:
-        OWN_PAIR.set(pair)
+        OWN_PAIR.set((ARRANGED.get() or [pair])[-1])
+        arrange()
     elif kept := OWN_PAIR.get():
         st.caption(f"Still here: {literal(kept.name)}.")
         st.button("Forget this pair", on_click=forget_own_pair)
-    return pair or OWN_PAIR.get()
+    return OWN_PAIR.get()
+
+
+def arrange() -> None:
+    """Swap two images, turn one of them, or take that back; they are matched again at once."""
+    pair = OWN_PAIR.get()
+    if pair is None or not arrangeable(pair):
+        return
+    with st.container(horizontal=True, gap="xsmall", key="arrange"):
+        st.button("Swap", icon=":material/swap_horiz:", on_click=_change, args=(swapped,))
+        for side, name in enumerate(SIDES):
+            st.button(
+                f"Turn {name}", icon=":material/rotate_right:", on_click=_change, args=(partial(turned, side=side),)
+            )
+        back = len(ARRANGED.get() or []) > 1
+        st.button("Undo", icon=":material/undo:", key="undo arrangement", on_click=_undo, disabled=not back)
+
+
+def _change(how: Callable[[Pair], Pair]) -> None:
+    if (pair := OWN_PAIR.get()) is not None:
+        ARRANGED.set([*(ARRANGED.get() or [pair]), how(pair)])
+        _rearranged()
+
+
+def _undo() -> None:
+    if len(earlier := ARRANGED.get() or []) > 1:
+        ARRANGED.set(earlier[:-1])
+        _rearranged()
+
+
+def _rearranged() -> None:
+    OWN_PAIR.set((ARRANGED.get() or [])[-1])
+    start()
 
 
 def forget_own_pair() -> None:
     OWN_PAIR.pop()
+    ARRANGED.pop()
 
 
 def _bytes(file: Any) -> bytes | None:
