@@ -126,10 +126,17 @@ def test_a_small_first_penalty_is_often_but_not_always_better_and_takes_longer()
     chapter = CHAPTERS["penalty"]
     one = rhos.index(1.0)
     assert chapter.told(chapter.defaults) == (
-        f"ρ₀ = 0.001: {reached[0]} of 100 problems end at their best energy (ρ₀ = 1: {reached[one]}, ρ₀ = 30: "
-        f"{reached[-1]}). It ends lower than with 30 in {lower} problems, higher in {higher}. The price: "
-        f"{medians[0]:,.0f} iterations, with 1 only {medians[one]:,.0f} (medians)."
+        f"0.001: {reached[0]} of 100 end at their best energy, {reached[one]} with 1, {reached[-1]} with 30. It is "
+        f"better than 30 in {lower} problems, worse in {higher}. It takes longer: {medians[0]:,.0f} iterations, "
+        f"with 1 only {medians[one]:,.0f} (medians)."
     )
+    for rho, count, median in zip(rhos, reached, medians, strict=True):
+        said = penalty.hundredfold({"rho": rho, "rule": penalty.YOURS})
+        assert f"{count} end at their best energy with ρ₀ = {rho:g}; the median takes {median:,.0f} iterations" in said
+    excess = np.sort(penalty_study.study().excess, axis=0)  # the band leaves out ten of a hundred on either side
+    low, high = np.quantile(excess, penalty_study.BAND, axis=0)
+    assert (excess[9] <= low).all() and (low <= excess[10]).all()
+    assert (excess[89] <= high).all() and (high <= excess[90]).all()
     assert (table["best"][:, None] <= energy + 1e-5).all()  # nothing is below the best
 
 

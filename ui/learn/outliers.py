@@ -36,7 +36,7 @@ def show_outliers(desk: Desk) -> None:
     run = lessons.priced(desk.values["price"])
     tried = desk.notes.setdefault("tried", {})
     tried[desk.values["price"]] = (run.right, lessons.strays(run))
-    pictures.matching("learn outliers", run, 235)
+    pictures.matching("learn outliers", run, 228)
     series = [
         pictures.dots(name, [[price, counts[k]] for price, counts in tried.items()], colour, symbol)
         for k, (name, colour, symbol) in enumerate((("right", GREEN, "circle"), ("wrong", VERMILION, "triangle")))
