@@ -44,6 +44,7 @@ SILENCE = 60.0  # seconds without a word from the process, however busy the mach
 CASES = 1000
 LARGE_EVERY = 20  # of so many files of a kind one is not damaged but large
 SIZES = 6.0, 8.0  # of large files, unpacked: powers of ten
+WRITTEN = [form for form in FORMATS if form != "HEIF"]  # what Pillow writes; HEIF is only read
 HUGE = (b"9" * 400, b"1e999", b"-1", b"0", b"nan", b"99999999999", b"1e-320", b"\xff\xfe", b"\x00" * 9, b"[" * 3000)
 ZIPPED, XZ = (b"PK\x03\x04",), b"\xfd7zXZ\x00"
 
@@ -124,7 +125,7 @@ def kinds() -> dict[str, Kind]:
         "truth": Kind(
             lambda: [write_truth(truth), json.dumps(truth.tolist()).encode()], lambda d: read_truth(d, "t", shape)
         ),
-        "image": Kind(lambda: [picture(form) for form in FORMATS], decode, large_picture),
+        "image": Kind(lambda: [picture(form) for form in WRITTEN], decode, large_picture),
         "saved pair": Kind(lambda: [save_pair(small_pair(), recipe)], open_pair),
         "problem, dd": Kind(lambda: [problem(".dd"), problem(".dd.xz")], read_problem),
         "problem, NPZ": Kind(
@@ -257,7 +258,7 @@ def large_arrays(pack: Callable[..., bytes], names: Sequence[str]) -> Callable[[
 
 def large_picture(size: int, rng: random.Random) -> bytes:
     """A picture of one colour, of so many pixels and up to a few times as long as wide, or a strip."""
-    mode, form = rng.choice([("RGB", one) for one in FORMATS] + [("RGBA", "PNG"), ("RGBA", "WEBP"), ("P", "PNG")])
+    mode, form = rng.choice([("RGB", one) for one in WRITTEN] + [("RGBA", "PNG"), ("RGBA", "WEBP"), ("P", "PNG")])
     pixels = min(size, 2 * LIMITS.image_pixels)
     longest = 16_383 if form == "WEBP" else 65_000
     width = min(longest, int((pixels * rng.choice([1, 1, 2, 100])) ** 0.5))

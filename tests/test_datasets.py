@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from features.datasets import DATASETS, cells, oxford, photos, random_points, sequences, turntable, warp, willow
 from features.images import decode
 from features.pairs import mapped
-from ui.examples import EXAMPLES
+from ui.examples import FIRST
 
 BUILT_IN = [key for key, dataset in DATASETS.items() if dataset.builtin]
 properties = settings(deadline=None, derandomize=True, max_examples=25)
@@ -206,7 +206,7 @@ def test_a_view_that_was_drawn_before_is_what_would_be_drawn(path):
 
 
 def test_the_views_that_the_app_opens_with_were_drawn_before():
-    first = EXAMPLES[0].recipe.dataset_params
+    first = FIRST.recipe.dataset_params
     assert {f"{first[side]}.webp" for side in ("left", "right")} <= {path.name for path in turntable.DRAWN.iterdir()}
 
 

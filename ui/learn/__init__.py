@@ -5,38 +5,48 @@ from html import escape
 
 import streamlit as st
 
-from ui import present, warmup
+from ui import present
 from ui.downloads import download
 from ui.learn import chapter as frame
-from ui.learn import formula, worksheet
+from ui.learn import formula, progress, worksheet
 from ui.learn.chapter import Chapter, Desk
 from ui.learn.chapters import CHAPTERS
 from ui.pages import page
 from ui.state import OWN_PAIR
+from ui.streamlit_patches import went_back
 
 __all__ = ["CHAPTERS", "show"]
 
+FIRST = next(iter(CHAPTERS))  # what an address shows that names no chapter
+
 
 def show() -> None:
+    progress.recall(st.session_state.get(progress.KEY), CHAPTERS)
     now = CHAPTERS[current()]
-    if now is not next(iter(CHAPTERS.values())):  # the first one solves nothing
-        warmup.begin().wait("third order")
     bar = st.container(horizontal=True, vertical_alignment="center", key="learn-bar")
     desk = frame.show(now)
     with bar:
         navigation(now)
     foot(now, desk)
+    progress.remember(answered())
     words = desk.words | present.words()
-    if st.query_params.to_dict() != words:
+    if {"chapter": FIRST} | st.query_params.to_dict() != words:
         st.query_params.from_dict(words)
 
 
 def current() -> str:
-    """The chapter to show: as chosen, as the address says, or the first."""
-    if "learn chapter" not in st.session_state:
-        asked = st.query_params.get("chapter", "")
-        st.session_state["learn chapter"] = asked if asked in CHAPTERS else next(iter(CHAPTERS))
+    """The chapter to show: as chosen, or as the address says when the page is opened and on Back and Forward."""
+    if "learn chapter" not in st.session_state or went_back():
+        asked = st.query_params.get("chapter", FIRST)
+        turn_to(asked if asked in CHAPTERS else FIRST)
+        if went_back():
+            Desk(CHAPTERS[str(st.session_state["learn chapter"])]).follow_address()
     return str(st.session_state["learn chapter"])
+
+
+def answered() -> list[str]:
+    """The chapters that are."""
+    return [key for key, each in CHAPTERS.items() if Desk(each).done]
 
 
 def turn_to(key: str) -> None:
@@ -81,7 +91,7 @@ def navigation(now: Chapter) -> None:
         args=(ahead,),
         disabled=ahead is None,
     )
-    done = [each.key for each in CHAPTERS.values() if Desk(each).done]
+    done = answered()
     mark = ":material/check_circle: " if now.key in done else ""
     st.caption(f"{mark}{len(done)} of {len(keys)} answered", width="content")
     with st.container(horizontal=True, horizontal_alignment="right", key="learn-tools"):
@@ -136,6 +146,8 @@ def foot(now: Chapter, desk: Desk) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="learn-foot"):
         with st.popover("The same in Python", icon=":material/code:"):
             st.code(now.code, language="python")
+        if now.recipe is None:
+            return
         match, words = page("match"), now.recipe(desk.values).to_query() | present.words()
         if now.brings is None:
             st.page_link(match, label="Open this on Match", icon=":material/share:", query_params=words)

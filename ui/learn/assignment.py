@@ -11,8 +11,8 @@ from features.lessons import NAMES, NUMBERS
 from features.plots.theme import BLUE, FAINT
 from features.recipe import OWN, Recipe
 from ui import present
-from ui.learn import boards, pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+from ui.learn import boards, figures, pictures
+from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
 
 SIX = tuple(lessons.written(each) for each in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
 
@@ -85,11 +85,20 @@ ASSIGNMENT = Chapter(
     key="assignment",
     title="Two graphs, one assignment",
     claim="Matching means choosing a partner for every point so that the total cost, the energy, is lowest.",
-    task="An edge laid on another costs the difference of their lengths. Edges that look alike lie on each other. "
-    "Try the six matchings; drag the points if you like.",
-    formula="[E] = Σ_{ij} [F2] [xi] [xj],  here [F2] = |[d1] − [d2]|",
-    source="equation (5) of the paper, its pairwise part",
-    controls=(Control("try", "Matching", SIX, SIX[0], "A2 means: left point A goes with right point 2", "words"),),
+    task="An edge laid on another costs the difference of their lengths. Edges that look alike lie on each other.",
+    formula="[E] = Σ_{i<j} [F2] [xi] [xj],  here [F2] = |[d1] − [d2]|",
+    source="equation (5) of the paper, its pairwise part, each edge counted once",
+    controls=(
+        Control(
+            "try",
+            "Matching",
+            SIX,
+            SIX[0],
+            "A2 means: left point A goes with right point 2",
+            "words",
+            "Try the six matchings; drag the points if you like.",
+        ),
+    ),
     free={"points": as_text((lessons.LEFT, lessons.RIGHT))},
     says=terms,
     question=Question(
@@ -104,6 +113,12 @@ for each in lessons.ranking(lessons.triangles()):  # all six, the best first
     print(each.name, round(each.energy, 2))""",
     picture=show_triangles,
     answer=lambda values: tried(values).energy <= ranked(values)[0].energy + 1e-9,
+    sheet=Sheet(
+        lambda values: figures.triangles(as_points(values["points"]), (NAMES, NUMBERS)),
+        "The numbers are the lengths of the edges. An edge laid on another costs the difference of their lengths: if A "
+        "goes with 2 and B with 1, edge AB lies on edge 21.",
+        f"Compute the energy of all six matchings: {', '.join(SIX)}. Which one is lowest?",
+    ),
     solution=lambda values: f"{ranked(values)[0].name} costs least, {ranked(values)[0].energy:.2f}",
     recipe=lambda values: Recipe(OWN, model="given"),
     brings=lambda values: lessons.triangle_pair(*as_points(values["points"])),
@@ -131,7 +146,7 @@ STRUCTURE = Chapter(
     title="Why points alone are not enough",
     claim="Points that look alike are confused; edges between neighbours tell them apart.",
     task="These matches come from what each point's surroundings look like, nothing else. Orange ones are wrong. "
-    "Now neighbours shall stay neighbours. Predict, then run.",
+    "Now we also ask neighbours to stay neighbours. Predict, then run.",
     formula="[E] = Σ_{i} [F1] [xi] + Σ_{ij} [F2] [xi] [xj]",
     source="equation (5): points, then pairs",
     controls=(Control("weight", "Weight of the edges", WEIGHTS, 0.0, "0: every point for itself", later=True),),
@@ -141,7 +156,8 @@ STRUCTURE = Chapter(
     question=Question(
         "How many of the 30 are right when edges count as well?",
         hint="Look at the picture: which lines were orange before, and what became of them?",
-        because="{answer}: a wrong match tears the edges to its neighbours, and that costs more than a poor likeness.",
+        because="{answer}: a wrong match lays the edges to its neighbours on edges unlike them, and that costs more "
+        "than points that look less alike.",
         options=("about 18, as before", "about 24", "all 30"),
         button="Run",
         then={"weight": 1.0},
@@ -152,6 +168,11 @@ for weight in (0, 1):  # of the edges
     print(weight, lessons.structure(weight).right)""",
     picture=show_structure,
     answer=repaired,
+    sheet=Sheet(
+        lambda values: figures.matching(lessons.structure(0.0)),
+        "These matches come from what each point's surroundings look like, nothing else. Now we also ask neighbours to "
+        "stay neighbours: edges count with weight 1.",
+    ),
     recipe=lambda values: lessons.structure_recipe(values["weight"]),
     work=lambda values: lessons.structure(values["weight"]),
 )

@@ -176,7 +176,8 @@ class Triangle extends Drawing {
       const area = (b[1] - c[1]) * (a[0] - c[0]) + (c[0] - b[0]) * (a[1] - c[1]);
       const first = ((b[1] - c[1]) * (px - c[0]) + (c[0] - b[0]) * (py - c[1])) / area;
       const second = ((c[1] - a[1]) * (px - c[0]) + (a[0] - c[0]) * (py - c[1])) / area;
-      this.c = [first, second, 1 - first - second].map((value) => Math.round(100 * value) / 100);
+      const [p, q] = [first, second].map((value) => Math.round(100 * value));
+      this.c = [p / 100, q / 100, (100 - p - q) / 100];   // they sum to one
       this.paint();
     }
     this.send("target", this.c, now);

@@ -10,7 +10,7 @@ import streamlit as st
 
 from features.pairs import Pair
 from features.recipe import Recipe
-from ui import present, visitors
+from ui import present, visitors, warmup
 from ui.jobs.pool import POOL
 from ui.learn import formula
 
@@ -31,6 +31,7 @@ class Control:
     default: Value
     help: str = ""
     kind: Literal["slider", "words"] = "slider"
+    task: str = ""  # a sentence that asks to use it: left out where a link locks it
     steps: bool = False  # with buttons for one step back and forth
     later: bool = False  # only after the prediction
     beside: bool = False  # shares a row with the others that do
@@ -47,7 +48,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, and what is said to an answer. The right one is never written down: the numbers know it.
+    """What is asked, and what is said to an answer. The right one is never written down: it comes from the numbers.
 
     With `options` one of them is the answer; with `number` a number within `tolerance`; with neither it is what the
     student has made of the picture.
@@ -55,7 +56,7 @@ class Question:
 
     text: str
     hint: str
-    because: str  # after a right answer, and on the sheet with answers; {answer} is the answer
+    because: str  # after a right answer, and on the sheet with answers; {answer} is the answer, see `Chapter.numbers`
     options: tuple[str, ...] = ()
     number: bool = False
     tolerance: float = 0.0
@@ -70,27 +71,40 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Sheet:
+    """The chapter on paper, where nothing can be dragged, moved or pressed."""
+
+    figure: Callable[[Values], str]  # HTML, see `ui.learn.figures`
+    task: str
+    question: str = ""  # the page's own if empty
+
+
+@dataclass(frozen=True)
 class Chapter:
     """A step of the course. `picture(desk)` draws; `answer(values)` and `says(values)` come from the run's numbers."""
 
     key: str
     title: str
     claim: str  # one sentence
-    task: str  # the first thing to do
+    task: str  # what is shown, and the first thing to do; followed by the tasks of its controls
     formula: str
     source: str  # where the paper has it
     question: Question
     code: str
     picture: Callable[["Desk"], None]
     answer: Callable[[Values], Answer]
-    recipe: Callable[[Values], Recipe]
+    sheet: Sheet
+    recipe: Callable[[Values], Recipe] | None = None  # its problem, as Match opens it
     brings: Callable[[Values], Pair] | None = None  # the pair that the recipe is about, where no data set has it
     controls: tuple[Control, ...] = ()
     free: Mapping[str, str] = field(default_factory=dict)  # what the picture itself lets one change, as text
     lit: Callable[[Values], str] | None = None  # the part of the formula that matters now
     says: Callable[[Values], str] | None = None  # one line of numbers beside the controls
+    reveals: Callable[[Values], str] | None = None  # another one, after the prediction
     solution: Callable[[Values], str] | None = None  # the right answer in words, where the answer itself has none
+    numbers: Callable[[Values], Mapping[str, Any]] | None = None  # that the question's `because` names
     work: Callable[[Values], object] | None = None  # what takes a while, and is remembered: done before it is drawn
+    needs: Callable[[Values], str] | None = None  # the stage of `adgm.warmup` without which that cannot be done
 
     def prepare(self, values: Values) -> None:
         """Everything that is solved for these values."""
@@ -102,13 +116,22 @@ class Chapter:
     def defaults(self) -> dict[str, Any]:
         return {one.name: one.default for one in self.controls} | dict(self.free)
 
-    def told(self, values: Values) -> str:
-        """The answer in words, for people."""
-        right = self.answer(values)
-        shown = f"{right:.2f}" if self.question.number else str(right)
+    def to_do(self, locked: Callable[[str], bool]) -> str:
+        """The task, without the controls that are locked."""
+        tasks = (one.task for one in self.controls if one.task and not locked(one.name))
+        return " ".join([self.task, *tasks])
+
+    def right(self, values: Values) -> str:
+        """The right answer in words."""
         if self.solution:
-            shown = self.solution(values)
-        text = self.question.because.format(answer=shown)
+            return self.solution(values)
+        answer = self.answer(values)
+        return f"{answer:.2f}" if self.question.number else str(answer)
+
+    def told(self, values: Values) -> str:
+        """The right answer and the reason, for people."""
+        numbers = self.numbers(values) if self.numbers else {}
+        text = self.question.because.format(answer=self.right(values), **numbers)
         return text[0].upper() + text[1:] if text[0].isascii() else text
 
 
@@ -121,21 +144,25 @@ class Desk:
         self.notes: dict[str, Any] = notes
         here = st.session_state.get("learn chapter", chapter.key) == chapter.key
         if "values" not in notes and here:
-            words = st.query_params.to_dict() if st.query_params.get("chapter") == chapter.key else {}
-            read = {one.name: one.read(words[one.name]) for one in chapter.controls if one.name in words}
-            read |= {name: words[name] for name in chapter.free if name in words}
-            notes["values"] = chapter.defaults | read
+            self.follow_address()
         self.values: dict[str, Any] = notes.get("values", chapter.defaults)
+
+    def follow_address(self) -> None:
+        """Take the values that the address names, if it is one of this chapter, and its own for the others."""
+        words = st.query_params.to_dict() if st.query_params.get("chapter") == self.chapter.key else {}
+        read = {one.name: one.read(words[one.name]) for one in self.chapter.controls if one.name in words}
+        read |= {name: words[name] for name in self.chapter.free if name in words}
+        self.values = self.notes["values"] = self.chapter.defaults | read
 
     @property
     def checked(self) -> bool:
         """Whether a prediction has been made."""
-        return "answer" in self.notes
+        return "answer" in self.notes or self.done
 
     @property
     def right(self) -> bool:
         """Whether the question as it stands has been answered rightly."""
-        return self.checked and bool(self.notes["good"]) and self.notes["for"] == self.asked_for()
+        return bool(self.notes.get("good")) and self.notes["for"] == self.asked_for()
 
     @property
     def done(self) -> bool:
@@ -166,6 +193,8 @@ class Desk:
         for place, control in zip(st.columns(len(beside)) if beside else (), beside, strict=True):
             with place:
                 self._control(control)
+        if held := [control.label for control in self.chapter.controls if present.locked(control.name)]:
+            st.caption(f":material/lock: Set by the link that opened this page: {', '.join(held)}")
 
     def _control(self, control: Control) -> None:
         shut = present.locked(control.name) or (control.later and not self.checked)
@@ -253,16 +282,24 @@ class Desk:
     def _reply(self) -> None:
         if self.notes.get("missing"):
             st.info("Predict first: choose an answer, a guess will do.", icon=":material/psychology_alt:")
-        elif self.checked and self.notes["for"] == self.asked_for():
+        elif "answer" in self.notes and self.notes["for"] == self.asked_for():
             if self.notes["good"]:
                 st.success(self.chapter.told(self.values), icon=":material/check_circle:")
             else:
-                st.info(self.chapter.question.hint, icon=":material/lightbulb:")
+                st.info(self.compared() + self.chapter.question.hint, icon=":material/lightbulb:")
+
+    def compared(self) -> str:
+        """The prediction beside what the run says, where there was one to run."""
+        if self.chapter.question.button != "Run":
+            return ""
+        return f"You predicted: {self.notes['answer']}. The run says: {self.chapter.right(self.values)}. "
 
 
 def prepared(desk: Desk) -> None:
     """Solve what the chapter shows, in a place of the pool and once for all visitors: a class turns a page together."""
     chapter, values = desk.chapter, dict(desk.values)
+    if stage := chapter.needs(values) if chapter.needs else "":
+        warmup.begin().wait(stage)
     choice = (chapter.key, *(values[control.name] for control in chapter.controls))
     if choice not in PREPARED:
         try:
@@ -278,7 +315,7 @@ def show(chapter: Chapter) -> Desk:
     """The chapter: its claim, the picture on the left; formula, controls and question on the right."""
     desk = Desk(chapter)
     prepared(desk)
-    st.html(f'<p class="claim">{escape(chapter.claim)}</p><p class="task">{escape(chapter.task)}</p>')
+    st.html(f'<p class="claim">{escape(chapter.claim)}</p><p class="task">{escape(chapter.to_do(present.locked))}</p>')
     left, right = st.columns([13, 8], gap="medium")
     with right, st.container(key="learn-side", gap="small"):
         lit = chapter.lit(desk.values) if chapter.lit else ""
@@ -286,6 +323,8 @@ def show(chapter: Chapter) -> Desk:
         desk.draw_controls()
         if chapter.says:
             st.markdown(chapter.says(desk.values))
+        if chapter.reveals and desk.checked and (told := chapter.reveals(desk.values)):
+            st.markdown(told)
         desk.ask()
     with left, st.container(key="learn-picture"):
         chapter.picture(desk)

@@ -29,7 +29,7 @@ SYMBOLS = {
     "xe": Symbol("x_e", "The block that this one is tied to"),
     "ye": Symbol("y_e", "Multiplier: how much the two blocks have disagreed so far, all iterations added up"),
     "yd": Symbol("y_d", "Multiplier: how much the two blocks have disagreed so far, all iterations added up"),
-    "rho": Symbol("ρ", "Penalty: how dear it is that the blocks disagree"),
+    "rho": Symbol("ρ", "Penalty: how much disagreement between the blocks costs"),
     "rho0": Symbol("ρ_0", "The penalty that the solver begins with"),
     "beta": Symbol("β", "By how much ρ grows when nothing improves; 2 in the paper"),
     "F1": Symbol("F^1_i", "Cost of matching the pair i, looked at alone"),
@@ -49,12 +49,12 @@ SYMBOLS = {
     "f2": Symbol("f_2", "The angles of the right triangle it is laid on"),
     "gamma": Symbol("γ", "How much two triangles may differ"),
     "sigma": Symbol("σ^2", "How much two distances may differ"),
-    "u": Symbol("u", "Price of a match that is not made"),
+    "u": Symbol("u", "Price of leaving points unmatched: u/2 for each of them"),
     "ci": Symbol("c_i", "How different the surroundings of the two points of pair i look"),
     "E": Symbol("E", "Energy: what a matching costs in all; lower is better"),
     "truth": Symbol("x^*", "The true matching"),
     "found": Symbol("x̂", "The matching that the solver found"),
-    "lower": Symbol("L", "Lower bound: no matching at all costs less"),
+    "best": Symbol("x^opt", "The matching of lowest energy; it takes a proof to know it"),
     "share": Symbol("q", "Share of the starts that end at the best energy"),
     "runs": Symbol("k", "Number of runs"),
 }
@@ -67,10 +67,15 @@ GLOSSARY = {
     "Edge": "Two points of one view, with their distance and direction.",
     "Descriptor": "Numbers that tell what the surroundings of a point look like.",
     "Relaxed": "Entries may lie between 0 and 1 while the solver is undecided.",
+    "ADMM": "Alternating direction method of multipliers: splits a problem into blocks that are solved in turn, each "
+    "with the others held fixed, while multipliers and a penalty pull the blocks together.",
+    "ADGM": "Alternating direction graph matching: ADMM for matching graphs, the method of this page.",
     "Block": "A copy of the assignment. ADGM keeps as many as the order of the costs, at least two.",
-    "Multiplier": "A memory of past disagreement between two blocks. It pushes them together.",
-    "Penalty ρ": "How dear disagreement is. Small: blocks roam. Large: they hardly move.",
-    "Residual": "How far the blocks are apart, plus how far they just moved. Near zero means done.",
+    "Multiplier": "The disagreement between two blocks, added up over the iterations. It pushes them together.",
+    "Penalty ρ": "How much disagreement between the blocks costs.",
+    "Residual": "The squared distance of the blocks, plus how far they just moved, squared.",
+    "Converged": "The residual is nearly zero: the blocks agree and no longer move.",
+    "Simplex": "All points with entries of zero or more that sum to one; with three entries, a triangle.",
     "Projection": "The nearest point that obeys a rule.",
     "Order": "How many matches one term looks at: 1 a point, 2 an edge, 3 a triangle.",
     "Outlier": "A point that has no partner on the other side.",
@@ -79,7 +84,7 @@ GLOSSARY = {
     "ADGM+": "Many runs of ADGM that differ in start and penalty, and a search around what they find.",
 }
 
-TOKEN = re.compile(r"\[(\w+)\]|[«¦»]|\{(\w+):|\}|\^\{([^}]*)\}|_\{([^}]*)\}|[^\[«¦»{}^_]+|.")
+TOKEN = re.compile(r"\[(\w+)\]|[«¦»]|\{(\w+):|\}|\^\{([^}]*)\}|_\{([^}]*)\}|[^\[«¦»{}^_\n]+|.|\n")
 
 
 def html(formula: str, lit: str = "") -> str:
@@ -95,6 +100,8 @@ def html(formula: str, lit: str = "") -> str:
             made.append(f"<sup>{escape(raised)}</sup>")
         elif lowered is not None:
             made.append(f"<sub>{escape(lowered)}</sub>")
+        elif text == "\n":
+            made.append("<br>")
         else:
             marks = {"«": '<span class="frac"><span>', "¦": "</span><span>", "»": "</span></span>", "}": "</span>"}
             made.append(marks.get(text) or escape(text))

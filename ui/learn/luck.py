@@ -1,19 +1,23 @@
 """Chapter 10: luck, and what a portfolio buys."""
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
 from features import lessons
 from features.plots.theme import BLUE, FAINT
-from ui.learn import pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+from ui.learn import figures, pictures
+from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
 
+FEWEST, SOME, MOST = "fewer than 10", "10 to 20", "more than 20"
+FEW = 5
 RUNS = (1, 2, 3, 5, 8, 12, 20, 30)
 
 
 def share(values: Values) -> str:
     count = lessons.reached(lessons.lucky_starts())
-    return "all 30" if count == lessons.STARTS else "about a third" if count >= 5 else "one or two"
+    return FEWEST if count < 10 else SOME if count <= 20 else MOST
 
 
 def told(values: Values) -> str:
@@ -21,8 +25,19 @@ def told(values: Values) -> str:
     chance = lessons.chance(values["runs"], energies)
     return (
         f"{lessons.reached(energies)} of {len(energies)} starts end at the best energy. The best of {values['runs']} "
-        f"is it with a chance of **{chance:.0%}**."
+        f"{'run' if values['runs'] == 1 else 'runs'} reaches it with probability **{100 * chance:.0f} %**."
     )
+
+
+def counted(values: Values) -> dict[str, Any]:
+    """The numbers behind the answer."""
+    energies = lessons.lucky_starts()
+    return {
+        "reached": f"{lessons.reached(energies)} of {len(energies)}",
+        "few": f"The best of {FEW} runs reaches it with probability {100 * lessons.chance(FEW, energies):.0f} %",
+        "best": f"{energies.min():.2f}",
+        "truth": f"{lessons.solved(lessons.LUCK).metrics.truth_energy:.2f}",
+    }
 
 
 def show_luck(desk: Desk) -> None:
@@ -65,19 +80,20 @@ def show_luck(desk: Desk) -> None:
 LUCK = Chapter(
     key="luck",
     title="Luck",
-    claim="Where ADGM ends depends on where it starts; several runs together leave little to luck.",
+    claim="Where ADGM ends depends on where it starts; of several runs the best one counts, which leaves less to luck.",
     task="Thirty runs of the same problem differ only in their random start. Predict how many reach the best energy.",
     formula="chance of the best of [runs] runs = 1 − (1 − [share])^{k}",
     source="our own: what ADGM+ builds on",
     controls=(Control("runs", "Number of runs", RUNS, 1, "The best of so many runs counts", later=True),),
-    says=lambda values: told(values) if st.session_state["learn"]["luck"].get("seen") else "",
+    reveals=told,
     question=Question(
         "How many of the thirty starts end at the best energy?",
         hint="Count the blue bar of the histogram: it stands at the lowest energy.",
-        because="{answer}. A handful of different runs finds it almost surely: that is what ADGM+ buys.",
-        options=("all 30", "about a third", "one or two"),
+        because="{answer}: {reached}. {few}: ADGM+ builds on this. The best matching ({best}) is not the true one "
+        "({truth}) here: see chapter 8.",
+        options=(FEWEST, SOME, MOST),
         button="Run",
-        then={"runs": 5},
+        then={"runs": FEW},
     ),
     code="""from features import lessons
 
@@ -86,6 +102,11 @@ print(lessons.reached(energies), "of", len(energies))
 print(f"best of five: {lessons.chance(5, energies):.0%}")""",
     picture=show_luck,
     answer=share,
+    sheet=Sheet(
+        lambda values: figures.matching(lessons.solved(lessons.LUCK)),
+        "This is the matching of one run. Thirty runs of the same problem differ only in their random start.",
+    ),
+    numbers=counted,
     recipe=lambda values: lessons.LUCK,
     work=lambda values: lessons.solved(lessons.LUCK),  # the answer solves the thirty
 )

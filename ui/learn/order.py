@@ -3,8 +3,8 @@
 import streamlit as st
 
 from features import lessons
-from ui.learn import boards, pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+from ui.learn import boards, figures, pictures
+from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
 
 MODEL = {"distances": "B", "angles": "third"}
 COPY = (60.0, 1.6)  # the turn and the scale that are asked about
@@ -43,7 +43,8 @@ ORDER = Chapter(
     key="order",
     title="Higher order",
     claim="Distances change when a view is enlarged; the angles of triangles do not, but need three matches at once.",
-    task="The right view is a copy of the left. It will be turned by 60° and enlarged 1.6 times. Predict, then run.",
+    task="The right view is a slightly disturbed copy of the left. It will be turned by 60° and enlarged 1.6 times. "
+    "Predict, then run.",
     formula="[F2] = −exp(−([d1] − [d2])^{2} / [sigma])\n[F3] = −exp(−‖[f1] − [f2]‖^{2} / [gamma])",
     source="section 4.1: model B, and the third-order model",
     controls=(
@@ -75,6 +76,11 @@ for model in ("B", "third"):  # distances, angles
     print(model, lessons.turned(model, rotation=60.0, scale=1.6).right)""",
     picture=show_order,
     answer=survivors,
+    sheet=Sheet(
+        lambda values: figures.matching(lessons.turned(MODEL[values["costs"]], values["turn"], values["scale"])),
+        "The right points are a slightly disturbed copy of the left ones, matched by distances. Now the copy is "
+        "turned by 60° and enlarged 1.6 times.",
+    ),
     recipe=lambda values: lessons.turned_recipe(MODEL[values["costs"]], values["turn"], values["scale"]),
     work=told,
 )

@@ -1,9 +1,11 @@
 """Chapter 9: outliers, and the price of leaving a point out."""
 
+from typing import Any
+
 from features import lessons
 from features.plots.theme import GREEN, VERMILION
-from ui.learn import pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+from ui.learn import figures, pictures
+from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
 
 PRICES = (0.1, 0.3, 0.5, 0.7, 0.9, 1.2, 1.5, 2.0, 3.0)
 HIGH, FAIR = 3.0, 0.9
@@ -19,11 +21,22 @@ def change(values: Values) -> str:
     return "more" if after > before else "fewer" if after < before else "as many"
 
 
+def counted(values: Values) -> dict[str, Any]:
+    """The numbers behind the answer."""
+    high, fair = lessons.priced(HIGH), lessons.priced(FAIR)
+    lower = max(price for price in PRICES if price < FAIR and lessons.priced(price).right < fair.right)
+    return {
+        "high": f"{high.right} right and {lessons.strays(high)} wrong at price {HIGH:g}",
+        "fair": f"{fair.right} and {lessons.strays(fair)} at {FAIR:g}",
+        "lower": f"at {lower:g} only {lessons.priced(lower).right} right ones are left",
+    }
+
+
 def show_outliers(desk: Desk) -> None:
     run = lessons.priced(desk.values["price"])
     tried = desk.notes.setdefault("tried", {})
     tried[desk.values["price"]] = (run.right, lessons.strays(run))
-    pictures.matching("learn outliers", run, 235)
+    pictures.matching("learn outliers", run, 228)
     series = [
         pictures.dots(name, [[price, counts[k]] for price, counts in tried.items()], colour, symbol)
         for k, (name, colour, symbol) in enumerate((("right", GREEN, "circle"), ("wrong", VERMILION, "triangle")))
@@ -42,19 +55,19 @@ def show_outliers(desk: Desk) -> None:
 OUTLIERS = Chapter(
     key="outliers",
     title="Outliers and the price of leaving out",
-    claim="Points without a partner must stay alone; a price for every match not made decides how many do.",
+    claim="Points without a partner must stay alone; the price of leaving points unmatched decides how many do.",
     task="15 points on each side belong together; 10 more on each side have no partner. At price 3 nearly all are "
     "matched. Predict, then run.",
-    formula="[F1] = [ci] − [u],  Σ [xi] ≤ 1 in rows and columns",
+    formula="[E] = Σ_{i} ([ci] − [u]) [xi] + Σ_{ij} [F2] [xi] [xj]\nΣ [xi] ≤ 1 in rows and columns",
     source="section 3.3: sums at most one, where points may be missing",
-    controls=(Control("price", "Price u of a match not made", PRICES, HIGH, later=True),),
+    controls=(Control("price", "Price u of leaving points unmatched", PRICES, HIGH, later=True),),
     says=told,
     question=Question(
         "The price falls from 3 to 0.9. How many right matches then?",
         hint="Move the price down step by step and watch both curves: who loses matches first, right or wrong ones?",
-        because="There are {answer}. Forced matches of outliers push right ones aside; below 0.5 right ones go too. "
-        "With triangles for edges (w₂ = 0, w₃ = 3) and u = 0 every match costs a price, and ADGM1 ends with none at "
-        "all. ADGM (self-tuning) then starts again with that price on triples, too, and ends with a better matching.",
+        because="There are {answer}: {high}, {fair}. A high price forces matches on outliers; a price too low "
+        "takes right ones away: {lower}. "
+        "If every match costs a price (u = 0, w₂ = 0, w₃ = 3), ADGM1 ends with none; ADGM (self-tuning) starts again.",
         options=("fewer", "as many", "more"),
         button="Run",
         then={"price": FAIR},
@@ -66,6 +79,12 @@ for price in (0.3, 0.9, 3.0):
     print(price, "right", run.right, "wrong", lessons.strays(run))""",
     picture=show_outliers,
     answer=change,
+    sheet=Sheet(
+        lambda values: figures.matching(lessons.priced(HIGH)),
+        "15 points on each side belong together; 10 more on each side have no partner. This is the matching at "
+        "price 3.",
+    ),
+    numbers=counted,
     recipe=lambda values: lessons.priced_recipe(values["price"]),
     work=told,
 )

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from features import lessons
-from ui.learn import boards
-from ui.learn.chapter import Chapter, Desk, Question, Values
+from ui.learn import boards, figures
+from ui.learn.chapter import Chapter, Desk, Question, Sheet, Values
 
 FIRST = "0.75,0.45,-0.2"
 CANDIDATES = ("1", "2", "3")
@@ -17,7 +17,7 @@ def target(text: str) -> list[float]:
     """c from a link; the chapter's own where it makes no sense."""
     with contextlib.suppress(ValueError):
         c = [float(part) for part in text.split(",")]
-        if len(c) == 3 and np.isfinite(c).all() and np.abs(c).max() <= 5:
+        if len(c) == 3 and np.isfinite(c).all() and np.abs(c).max() <= 5 and abs(sum(c) - 1) < 1e-9:
             return c
     return target(FIRST)
 
@@ -29,7 +29,7 @@ def numbers(values: Values) -> str:
         f"{name}: {a:.2f} − {tau:.2f} → **{b:.2f}**" if b > 0 else f"{name}: {a:.2f} ≤ {tau:.2f} → **0**"
         for name, a, b in zip(CANDIDATES, c, x, strict=True)
     )
-    return f"τ = {tau:.2f}. {told}"
+    return f"τ = {tau:.2f}. {told}. c lies in the triangle's plane: its entries sum to {sum(c):.2f}."
 
 
 def show_triangle(desk: Desk) -> None:
@@ -49,8 +49,10 @@ def alone(values: Values) -> bool:
 SIMPLEX = Chapter(
     key="simplex",
     title="Projection onto the simplex",
-    claim="The nearest point that sums to one is found by taking the same amount from all; what falls below is zero.",
-    task="A left point shares itself among three right candidates: the triangle. Drag c and see where it lands.",
+    claim="The nearest point that sums to one is found by taking the same amount from all entries; what would become "
+    "negative is set to zero.",
+    task="A left point splits its weight among three candidates; each split is a point of the triangle (the simplex). "
+    "Drag c and see where it lands.",
     formula="[xi] = max([c]_{i} − [tau], 0),  Σ [xi] = 1",
     source="equation (29) for one row: the nearest point x to c",
     free={"c": FIRST},
@@ -58,7 +60,8 @@ SIMPLEX = Chapter(
     question=Question(
         "Drag c until one candidate gets everything, then press Check.",
         hint="More than one candidate still has a share. Go beyond a corner, where the darker areas begin.",
-        because="{answer}. Outside the triangle most entries end at exactly zero, so ADGM has little to compute.",
+        because="{answer}. Outside the triangle at least one entry ends at exactly zero, which saves ADGM work. In "
+        "chapter 5 the entries of c sum to anything: a number added to all of them changes τ, not x.",
         depends=("c",),
     ),
     code="""from features import lessons
@@ -67,6 +70,11 @@ print(lessons.nearest([0.75, 0.45, -0.2]))  # two candidates share
 print(lessons.nearest([1.6, -0.1, -0.5]))  # one gets everything""",
     picture=show_triangle,
     answer=alone,
-    solution=lambda values: "Beyond a corner, where c exceeds both other entries by 1 or more",
-    recipe=lambda values: lessons.SPLIT,
+    solution=lambda values: "Beyond a corner, where one entry of c exceeds both others by 1 or more",
+    sheet=Sheet(
+        lambda values: figures.simplex(target(values["c"])),
+        "A left point splits its weight among three candidates; each split is a point of the triangle (the simplex). "
+        "Compute the nearest point of the triangle to c, and draw it.",
+        "Where must c lie so that one candidate gets everything? Shade these areas.",
+    ),
 )

@@ -8,12 +8,12 @@ import streamlit as st
 from adgm import ADGM
 from adgm.reference import Iterate
 from features import lessons
-from ui.learn import boards
-from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+from ui.learn import boards, figures
+from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
 
 LAST = 9  # iterations until the small problem has converged
 ROWS, COLS = ("A", "B", "C", "D"), ("1", "2", "3", "4")
-TITLES = ("x₁, columns sum to one", "x₂, rows sum to one")
+TITLES = ("Block x₁", "Block x₂")
 
 
 def blocks(iteration: int) -> list[Any]:
@@ -24,13 +24,19 @@ def blocks(iteration: int) -> list[Any]:
 def apart(values: Values) -> str:
     state = lessons.trail()[values["k"]]
     if not values["k"]:
-        return "Iteration 0, the start: all entries alike, no decision yet."
-    agree = ": **both are the same matching**" if state.converged else ""
-    return f"Iteration {values['k']}: the two blocks are {state.gap:.3g} apart{agree}."
+        value = state.blocks[0][0]
+        return f"Iteration 0, the start: the blocks agree, but on {value:.2f} everywhere, which is no matching."
+    told = f"Iteration {values['k']}: ‖x₁ − x₂‖² = {state.gap:.3g}"
+    return told + (". **Both are the same matching.**" if same_matching(values["k"]) else ".")
+
+
+def same_matching(iteration: int) -> bool:
+    """Whether both blocks are one and the same matching."""
+    one, two = blocks(iteration)
+    return bool((one == two).all() and ((one == 0) | (one == 1)).all())
 
 
 def show_blocks(desk: Desk) -> None:
-    titles = ("Block x₁", "Block x₂")
     boards.matrices(
         "learn blocks",
         [
@@ -44,7 +50,7 @@ def show_blocks(desk: Desk) -> None:
                 if desk.checked
                 else "Its sums appear after your prediction",
             )
-            for title, x in zip(titles, blocks(desk.values["k"]), strict=True)
+            for title, x in zip(TITLES, blocks(desk.values["k"]), strict=True)
         ],
     )
     st.caption("Rows are left points, columns right points; the bluer, the closer to 1.")
@@ -53,16 +59,17 @@ def show_blocks(desk: Desk) -> None:
 SPLIT = Chapter(
     key="split",
     title="Relax and split",
-    claim="ADGM keeps two copies of the assignment and gives each one half of the rules.",
-    task="Entries may now lie between 0 and 1. Step forward and watch both copies, called blocks.",
+    claim="ADGM (alternating direction graph matching) keeps two copies of the assignment, each under half of the "
+    "rules.",
+    task="Entries may now lie between 0 and 1. The two copies are called blocks.",
     formula="[x1] ∈ [Mc],  [x2] ∈ [Mr],  [x1] = [x2]",
     source="equations (25) to (27)",
-    controls=(Control("k", "Iteration", tuple(range(LAST + 1)), 1, steps=True),),
+    controls=(Control("k", "Iteration", tuple(range(LAST + 1)), 1, task="Step forward and watch both.", steps=True),),
     says=apart,
     question=Question(
         "In block x₁, at the iteration you see: which sums are all one?",
         hint="Add up a row of x₁, then a column. Which of the two always gives 1?",
-        because="{answer}. x₁ keeps the columns' rule, x₂ the rows'; only when they agree are both a matching.",
+        because="{answer}. x₁ obeys the column rule, x₂ the row rule; a matching must obey both.",
         options=("rows", "columns", "both", "neither"),
         depends=("k",),
     ),
@@ -72,6 +79,12 @@ for state in lessons.trail():  # every iteration, by adgm.reference
     print(state.iteration, [str(lessons.sums(block.reshape(4, 4))) for block in state.blocks])""",
     picture=show_blocks,
     answer=lambda values: str(lessons.sums(blocks(values["k"])[0])),
+    sheet=Sheet(
+        lambda values: figures.matrices(dict(zip(TITLES, blocks(values["k"]), strict=True)), ROWS, COLS),
+        "Entries may now lie between 0 and 1. These are the two copies, called blocks, after the first iteration. Rows "
+        "are left points, columns right points.",
+        "In block x₁: which sums are all one?",
+    ),
     recipe=lambda values: lessons.SPLIT,
 )
 
@@ -79,6 +92,7 @@ for state in lessons.trail():  # every iteration, by adgm.reference
 # ---- 5 ------------------------------------------------------------------------------------------------------
 
 ENTRY = "0-1-3"  # block, row, column
+RULES = ("columns sum to one", "rows sum to one")
 
 
 def entry_of(text: str) -> tuple[int, int, int]:
@@ -92,7 +106,7 @@ def entry_of(text: str) -> tuple[int, int, int]:
 
 def parts(values: Values) -> lessons.Parts:
     block, row, col = entry_of(values["cell"])
-    before, after = lessons.trail()[values["k"] - 1], lessons.trail()[values["k"]]
+    before, after = lessons.trail()[values["iteration"] - 1], lessons.trail()[values["iteration"]]
     method = lessons.SPLIT.method_object()
     assert isinstance(after, Iterate) and isinstance(method, ADGM)
     return lessons.parts(method, before, after, block, 4 * row + col)
@@ -107,18 +121,22 @@ def show_step(desk: Desk) -> None:
     boards.matrices(
         "learn step",
         [
-            boards.matrix(TITLES[d], x, ROWS, COLS, pick=True, picked=(row, col) if d == block else None)
-            for d, x in enumerate(blocks(desk.values["k"]))
+            boards.matrix(
+                f"{TITLES[d]}, {RULES[d]}", x, ROWS, COLS, pick=True, picked=(row, col) if d == block else None
+            )
+            for d, x in enumerate(blocks(desk.values["iteration"]))
         ],
         picked,
     )
-    st.html(sum_of(parts(desk.values), block, ROWS[row], COLS[col], desk))
+    st.html(sum_of(desk.values, answered=desk.right))
 
 
-def sum_of(made: lessons.Parts, block: int, row: str, col: str, desk: Desk) -> str:
+def sum_of(values: Values, answered: bool) -> str:
     """The parts of c as a line of numbers, the strongest one lit."""
+    made = parts(values)
+    block, row, col = entry_of(values["cell"])
     last = (
-        [("c", f"{made.target:.3f}"), (f"x<sub>{block + 1}</sub>", f"{made.value:.3f}")] if desk.right else [("c", "?")]
+        [("c", f"{made.target:.3f}"), (f"x<sub>{block + 1}</sub>", f"{made.value:.3f}")] if answered else [("c", "?")]
     )
     named = [("other block", "neighbour"), ("multiplier / ρ", "multiplier"), ("− cost / ρ", "cost")]
     cells = [
@@ -126,7 +144,7 @@ def sum_of(made: lessons.Parts, block: int, row: str, col: str, desk: Desk) -> s
         for words, name in named
     ]
     cells += [f"<td class='made'><small>{words}</small>{number}</td>" for words, number in last]
-    title = f"<caption>Entry {row}{col} of x<sub>{block + 1}</sub></caption>"
+    title = f"<caption>Entry {ROWS[row]}{COLS[col]} of x<sub>{block + 1}</sub></caption>"
     return f'<table class="learn-sum">{title}<tr>{"".join(cells)}</tr></table>'
 
 
@@ -134,21 +152,21 @@ STEP = Chapter(
     key="step",
     title="One ADMM step by hand",
     claim="Each entry is pulled by the other block, by the multiplier and by the cost; then the block is projected.",
-    task="Click an entry of either block. Below stand its three pulls; the strongest is lit up. Add them to get its "
-    "target c.",
+    task="ADMM solves the blocks in turn; the multiplier adds up their disagreement. Click an entry of either block. "
+    "Its three pulls appear below; the strongest is highlighted. Add them to get its target c.",
     formula="[cd] = {neighbour:[xe]} {multiplier:± «[ye]¦[rho]»} {cost:− «[pd]¦[rho]»}",
     source="equations (30) and (31), two blocks",
-    controls=(Control("k", "Iteration", tuple(range(1, LAST + 1)), 2, steps=True),),
+    controls=(Control("iteration", "Iteration", tuple(range(1, LAST + 1)), 2, steps=True),),
     free={"cell": ENTRY},
     lit=lambda values: parts(values).strongest,
-    says=lambda values: f"ρ = {parts(values).rho:g} in iteration {values['k']}",
+    says=lambda values: f"ρ = {parts(values).rho:g} in iteration {values['iteration']}",
     question=Question(
         "What is c for the entry you chose?",
         hint="Add the three numbers below the blocks, with their signs. Two decimals will do.",
-        because="{answer}. Whatever of it is left after the projection is the new entry.",
+        because="{answer}. Projecting c (subtracting τ, cutting at 0) gives the new entry.",
         number=True,
         tolerance=0.011,
-        depends=("k", "cell"),
+        depends=("iteration", "cell"),
     ),
     code="""from adgm import reference
 from features import lessons
@@ -159,5 +177,13 @@ second = reference.step(problem, method, first)
 print(lessons.parts(method, first, second, block=0, entry=7))""",
     picture=show_step,
     answer=lambda values: parts(values).target,
+    sheet=Sheet(
+        lambda values: (
+            figures.matrices(dict(zip(TITLES, blocks(values["iteration"]), strict=True)), ROWS, COLS)
+            + sum_of(values, answered=False)
+        ),
+        "These are the two blocks after the second iteration, and below them the three pulls on one entry.",
+        "What is the target c of this entry?",
+    ),
     recipe=lambda values: lessons.SPLIT,
 )

@@ -1,64 +1,88 @@
-"""Chapter 8: stuck, or wrong?"""
+"""Chapter 8: stuck, or wrong? Four cases, each of them proved."""
 
 from dataclasses import replace
 
 import streamlit as st
 
 from features import lessons
+from features.metrics import Causes
 from features.recipe import Recipe
-from ui.learn import pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Values
+from ui.learn import figures, pictures
+from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
 
-PROBLEMS = {"first": lessons.WRONG, "second": lessons.STUCK}
 ONE, MANY = "ADGM", "ADGM+"
-MEANING = {
-    "optimiser stuck": "The truth has a lower energy than what was found: the solver is stuck.",
-    "model prefers this": "What was found has a lower energy than the truth: the costs are wrong, not the solver.",
-    "both agree": "What was found has the energy of the truth: costs and solver are right.",
-    "": "",
+METHODS = {ONE: "adgm1", MANY: "adgm+"}
+CASES = {
+    Causes(stuck=True, model=False): "the solver",
+    Causes(stuck=False, model=True): "the costs",
+    Causes(stuck=True, model=True): "both",
+    Causes(stuck=False, model=False): "neither",
+}
+REASONS = {
+    "the solver": "The truth ({truth}) costs less than what was found ({found}), and no matching costs less than it.",
+    "the costs": "What was found ({found}) costs less than the truth ({truth}), and no matching costs less than that.",
+    "both": "The best matching ({best}) costs less than what was found ({found}), and less than the truth ({truth}).",
+    "neither": "No matching costs less than what was found ({found}), nor than the truth ({truth}).",
 }
 
 
-def found(values: Values) -> lessons.Solved:
-    problem = PROBLEMS[values["problem"]]
-    return lessons.careful(problem) if values["solver"] == MANY else lessons.solved(problem)
+def recipe(values: Values) -> Recipe:
+    return replace(lessons.EXAMPLES[values["problem"]].recipe, method=METHODS[values["solver"]])
 
 
 def told(values: Values) -> str:
-    run = found(values)
-    numbers = f"Found: energy **{run.metrics.energy:.2f}**, {run.right} of {run.metrics.possible} right. "
-    numbers += f"The truth: energy **{run.metrics.truth_energy:.2f}**."
-    if values["solver"] == MANY and lessons.proved(PROBLEMS[values["problem"]]):
-        numbers += " Proved: no matching has a lower energy."
-    return numbers
+    run = lessons.solved(recipe(values))
+    return (
+        f"Found: energy **{run.metrics.energy:.2f}**, {run.right} of {run.metrics.possible} right. "
+        f"The truth: energy **{run.metrics.truth_energy:.2f}**."
+    )
 
 
-def stuck(values: Values) -> str:
-    those = [name for name, one in PROBLEMS.items() if lessons.solved(one).metrics.verdict == "optimiser stuck"]
-    return "both" if len(those) == 2 else those[0] if those else "neither"
+def revealed(values: Values) -> str:
+    return f"The best of all matchings: energy **{lessons.EXAMPLES[values['problem']].lowest:.2f}**, proved."
+
+
+def at_fault(values: Values) -> str:
+    return CASES[lessons.causes(values["problem"], METHODS[values["solver"]])]
+
+
+def numbers(values: Values) -> dict[str, str]:
+    """The reason, with its energies."""
+    run = lessons.solved(recipe(values)).metrics
+    energies = {"found": run.energy, "truth": run.truth_energy, "best": lessons.EXAMPLES[values["problem"]].lowest}
+    return {"reason": REASONS[at_fault(values)].format(**{name: f"{value:.2f}" for name, value in energies.items()})}
+
+
+def compared(values: Values) -> str:
+    """What the energies of the two matchings prove by themselves."""
+    causes = lessons.solved(recipe(values)).metrics.causes()
+    if causes.stuck:
+        return "These two prove that the solver is stuck. Whether the costs are wrong, too, takes the best energy."
+    if causes.model:
+        return "These two prove that the costs are wrong. Whether the solver is stuck, too, takes the best energy."
+    return "These two are equal, which proves nothing: whether a better matching exists takes the best energy."
 
 
 def show_verdict(desk: Desk) -> None:
-    pictures.matching("learn verdict", found(desk.values), 350)
+    pictures.matching("learn verdict", lessons.solved(recipe(desk.values)), 350)
     if desk.checked:
-        st.caption(MEANING[found(desk.values).metrics.verdict or ""])
+        st.caption(compared(desk.values))
 
 
-def recipe(values: Values) -> Recipe:
-    problem = PROBLEMS[values["problem"]]
-    return replace(problem, method="adgm+") if values["solver"] == MANY else problem
+def on_paper(values: Values) -> str:
+    both = f"<p>{told(values)} {revealed(values)}</p>".replace("**", "")
+    return figures.matching(lessons.solved(recipe(values))) + both
 
 
 VERDICT = Chapter(
     key="verdict",
     title="Stuck, or wrong?",
-    claim="A wrong matching has one of two causes: the solver got stuck, or the costs themselves prefer it.",
-    task="Two problems, both with wrong (orange) matches. Compare the energy that was found with the truth's. Lower "
-    "is better.",
-    formula="[E]([truth]) < [E]([found]): the solver is stuck\n[E]([found]) < [E]([truth]): the costs are wrong",
-    source="our own: energies compared, and a lower bound",
+    claim="A wrong matching has two possible causes, alone or together: the solver is stuck, or the costs are wrong.",
+    task="Three problems with wrong (orange) matches. Compare the energy found with the truth's: lower is better.",
+    formula="[E]([best]) < [E]([found]): the solver is stuck\n[E]([best]) < [E]([truth]): the costs are wrong",
+    source="our own: energies compared, and a lower bound that proves the best one",
     controls=(
-        Control("problem", "Problem", tuple(PROBLEMS), "first", kind="words", beside=True),
+        Control("problem", "Problem", tuple(lessons.EXAMPLES), "first", kind="words", beside=True),
         Control(
             "solver",
             "Solver",
@@ -71,19 +95,28 @@ VERDICT = Chapter(
         ),
     ),
     says=told,
+    reveals=revealed,
     question=Question(
-        "In which problem is the solver stuck?",
-        hint="Stuck means: a better matching exists, and the truth is one. Where is the truth's energy the lower one?",
-        because="{answer}. There the truth is better than what was found. In the other one even a perfect solver "
-        "errs. Try ADGM+ on both.",
-        options=("first", "second", "both", "neither"),
+        "What is at fault in this problem?",
+        hint="Which of the three energies is lowest? If that is below what was found, the solver is stuck; if it is "
+        "below the truth, the costs are wrong.",
+        because="{answer}. {reason} All of this is proved.",
+        options=tuple(CASES.values()),
+        depends=("problem", "solver"),
     ),
     code="""from features import lessons
 
-for problem in (lessons.WRONG, lessons.STUCK):
-    print(lessons.solved(problem).metrics.verdict, "|", lessons.careful(problem).metrics.verdict)""",
+for problem in lessons.EXAMPLES:
+    print(problem, lessons.causes(problem), lessons.causes(problem, "adgm+"))""",
     picture=show_verdict,
-    answer=stuck,
+    answer=at_fault,
+    sheet=Sheet(
+        on_paper,
+        "A matching with wrong matches, and three energies: of what was found, of the truth, and of the best of all "
+        "matchings. Lower is better.",
+    ),
+    numbers=numbers,
     recipe=recipe,
     work=told,
+    needs=lambda values: "portfolio" if values["solver"] == MANY else "",
 )

@@ -18,6 +18,11 @@ section { break-inside: avoid; border-top: 1px solid #999; padding: .8rem 0 .5re
 .frac { display: inline-flex; flex-direction: column; vertical-align: middle; text-align: center; padding: 0 .15em; }
 .frac > span:first-child { border-bottom: 1px solid; }
 sub, sup { font-size: .7em; line-height: 0; }
+svg { display: block; width: 100%; max-width: 34rem; max-height: 20rem; margin: .4rem 0; }
+figure { margin: .4rem 0; } figcaption { font-size: .85rem; color: #444; } .tables { display: flex; gap: 2rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: bold; }
+td, th { border: 1px solid #999; padding: .15rem .5rem; } td small { display: block; }
 ul { list-style: none; padding: 0; margin: .3rem 0; } li::before { content: "☐ "; }
 .line { border-bottom: 1px solid #999; height: 1.7rem; } .answer { background: #eef4f8; padding: .4rem .6rem; }
 pre { font-size: 9pt; background: #f5f5f5; padding: .4rem .6rem; white-space: pre-wrap; }
@@ -26,7 +31,7 @@ pre { font-size: 9pt; background: #f5f5f5; padding: .4rem .6rem; white-space: pr
 
 
 def page(chapters: Sequence[Chapter], *, answers: bool) -> str:
-    """A worksheet with all questions, or the one with the answers: those of each chapter as it opens."""
+    """A worksheet with all questions and figures, or the one with the answers: of each chapter as it opens."""
     title = "Alternating Direction Graph Matching: worksheet" + (" with answers" if answers else "")
     sections = "".join(section(number, each, answers) for number, each in enumerate(chapters, 1))
     head = '<p class="name">Name: ______________________________ &nbsp; Date: ______________</p>'
@@ -41,14 +46,14 @@ def section(number: int, chapter: Chapter, answers: bool) -> str:
     used = (formula.SYMBOLS[name] for name in formula.names(chapter.formula))
     symbols = "; ".join(f"<i>{formula.sign(one)}</i>: {escape(one.words)}" for one in used)
     options = "".join(f"<li>{escape(option)}</li>" for option in asked.options)
+    sheet = chapter.sheet
     reply = "".join('<div class="line"></div>' for _ in range(2))
     if answers:
-        reply = (
-            f'<p class="answer"><b>Answer.</b> {escape(chapter.told(chapter.defaults))}</p>'
-            f"<p><b>If it is wrong.</b> {escape(asked.hint)}</p><pre>{escape(chapter.code)}</pre>"
-        )
+        answer = escape(chapter.told(chapter.defaults))
+        reply = f'<p class="answer"><b>Answer.</b> {answer}</p><pre>{escape(chapter.code)}</pre>'
     return (
         f"<section><h2>{number}. {escape(chapter.title)}</h2><p>{escape(chapter.claim)}</p>"
-        f'{formula.html(chapter.formula)}<p class="symbols">{symbols}</p><p>{escape(chapter.task)}</p>'
-        f"<p><b>{escape(asked.text)}</b></p>{f'<ul>{options}</ul>' if options else ''}{reply}</section>"
+        f'{formula.html(chapter.formula)}<p class="symbols">{symbols}</p><p>{escape(sheet.task)}</p>'
+        f"{sheet.figure(chapter.defaults)}<p><b>{escape(sheet.question or asked.text)}</b></p>"
+        f"{f'<ul>{options}</ul>' if options else ''}{reply}</section>"
     )
