@@ -126,13 +126,15 @@ def test_a_small_first_penalty_is_often_but_not_always_better_and_takes_longer()
     chapter = CHAPTERS["penalty"]
     one = rhos.index(1.0)
     assert chapter.told(chapter.defaults) == (
-        f"0.001: {reached[0]} of 100 end at their best energy, {reached[one]} with 1, {reached[-1]} with 30. It is "
+        f"0.001: {reached[0]} of 100 end at the best energy known, {reached[one]} with 1, {reached[-1]} with 30. It is "
         f"better than 30 in {lower} problems, worse in {higher}. It takes longer: {medians[0]:,.0f} iterations, "
         f"with 1 only {medians[one]:,.0f} (medians)."
     )
     for rho, count, median in zip(rhos, reached, medians, strict=True):
         said = penalty.hundredfold({"rho": rho, "rule": penalty.YOURS})
-        assert f"{count} end at their best energy with ρ₀ = {rho:g}; the median takes {median:,.0f} iterations" in said
+        assert (
+            f"{count} end at the best energy known with ρ₀ = {rho:g}; the median takes {median:,.0f} iterations" in said
+        )
     excess = np.sort(penalty_study.study().excess, axis=0)  # the band leaves out ten of a hundred on either side
     low, high = np.quantile(excess, penalty_study.BAND, axis=0)
     assert (excess[9] <= low).all() and (low <= excess[10]).all()

@@ -81,6 +81,7 @@ GLOSSARY = {
     "Outlier": "A point that has no partner on the other side.",
     "Truth": "The matching that is known to be right, because we made the pair ourselves.",
     "Lower bound": "A number that no matching can beat. If a matching reaches it, it is proved to be the best.",
+    "Best energy known": "The lowest that any method here has found; it takes a proof to call it the lowest of all.",
     "ADGM+": "Many runs of ADGM that differ in start and penalty, and a search around what they find.",
 }
 

@@ -39,7 +39,7 @@ def told(values: Values) -> str:
     run = found(values)
     rho = run.result.history["rho"][0]
     return (
-        f"ρ₀ = {rho:.3g}: energy **{run.metrics.energy:.1f}** ({excess(run):.0f} % above the best), "
+        f"ρ₀ = {rho:.3g}: energy **{run.metrics.energy:.1f}** ({excess(run):.0f} % above the best known), "
         f"{run.result.iterations:,} iterations"
     )
 
@@ -50,8 +50,8 @@ def hundredfold(values: Values) -> str:
         return ""
     rho = float(values["rho"])
     return (
-        f"Of {SEEDS} problems like this, {study().reached(rho)} end at their best energy with ρ₀ = {rho:g}; the median "
-        f"takes {study().usual_iterations(rho):,.0f} iterations. The band leaves out the ten best and the ten worst."
+        f"Of {SEEDS} problems like this, {study().reached(rho)} end at the best energy known with ρ₀ = {rho:g}; the "
+        f"median takes {study().usual_iterations(rho):,.0f} iterations. The band leaves out the ten best and ten worst."
     )
 
 
@@ -65,7 +65,7 @@ def counted(values: Values) -> dict[str, Any]:
     low, middle, high = (study().reached(rho) for rho in COMPARED)
     slow, quick = (f"{study().usual_iterations(rho):,.0f}" for rho in COMPARED[:2])
     return {
-        "reached": f"{low} of {SEEDS} end at their best energy, {middle} with 1, {high} with 30",
+        "reached": f"{low} of {SEEDS} end at the best energy known, {middle} with 1, {high} with 30",
         "against": f"better than 30 in {lower} problems, worse in {higher}",
         "iterations": f"{slow} iterations, with 1 only {quick}",
     }
@@ -128,8 +128,8 @@ def show_penalty(desk: Desk) -> None:
             "learn energies",
             series,
             {"type": "log", "name": "first penalty ρ₀", "min": 0.0005, "max": 50},
-            {"name": "% above the best energy", "min": 0, "max": 30},
-            "How far above the best energy runs end, over the first penalty",
+            {"name": "% above the best energy known", "min": 0, "max": 30},
+            "How far above the best energy known runs end, over the first penalty",
             360,
             tooltip={"trigger": "item"},
             legend={"top": 0, "type": "scroll", "data": [one["name"] for one in series if one["name"]]},
@@ -175,7 +175,7 @@ for rho0 in (0.001, 1.0, 30.0):  # of 100 problems; iterations: the median
     answer=most_reliable,
     sheet=Sheet(
         lambda values: figures.over_penalties(
-            lessons.RHOS, study().excess[0].tolist(), "One problem: final energy, in % above the best one"
+            lessons.RHOS, study().excess[0].tolist(), "One problem: final energy, in % above the best one known"
         ),
         "One problem, solved once with each first penalty: where ADGM ends jumps up and down.",
     ),
