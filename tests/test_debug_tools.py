@@ -14,7 +14,7 @@ from ui.charts import tools as charts
 from ui.debug import failures
 from ui.jobs.task import Task
 from ui.run_book import Book
-from ui.state import AGAIN, BOOK, CASE, FOCUS, RECIPE, TOOL, WORK
+from ui.state import BOOK, CASE, FOCUS, RECIPE, TOOL, WORK
 
 WRONG = Recipe("random", {"inliers": 8, "outliers": 6, "noise": 8.0}, "B", {"sigma2": 1.0})
 
@@ -132,7 +132,6 @@ def test_the_run_book_filters_and_opens_without_a_case():
     test.text_input(key="book words").set_value("nothing of the kind").run()
     assert "No run has these words" in texts(test) and not test.exception
     assert "No run yet" in texts(opened("Runs"))
-    assert AGAIN.name not in test.session_state
 
 
 # ---- work that is stopped ----------------------------------------------------------------------------------------

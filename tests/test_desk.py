@@ -89,7 +89,8 @@ def test_a_run_is_shared_by_a_link_of_its_own_when_that_is_asked_for():
     link = next(code.value for code in page.test.get("code") if "run=1" in code.value)
     assert ui.desk.WORD not in link and SHARED.name not in page.test.session_state
     page.set(WHOLE, True)
-    (link,) = (code.value for code in page.test.get("code") if f"{ui.desk.WORD}=" in code.value)
+    link, embedded = (code.value for code in page.test.get("code") if f"{ui.desk.WORD}=" in code.value)
+    assert page.token not in embedded
     words = dict(parse_qsl(urlsplit(link).query))
     assert words[ui.desk.WORD] != page.token and "run" not in words
     other = Tab(words)
