@@ -102,6 +102,7 @@ def running(browser: Any, server: Server) -> list[Image.Image]:
     page.page.locator(".st-key-matrix canvas").last.wait_for()
     box, frames, going = region(page), list[Image.Image](), page.page.get_by_role("button", name="Step", exact=True)
     while going.is_enabled():
+        page.page.mouse.move(0, 0)  # away from the button, whose help would be in the picture
         frames.append(Image.open(io.BytesIO(page.page.screenshot(clip=box))).convert("RGB"))
         before = page.iteration()
         going.click()

@@ -252,8 +252,8 @@ def test_match_hides_what_a_link_locks(visit):
     student.says("How many?")
     student.page.get_by_test_id("stExpandSidebarButton").click()
     student.side.get_by_text("Points", exact=True).first.wait_for()
-    for name in ("Model", "Solver"):
-        student.side.get_by_text(name, exact=True).first.wait_for(state="hidden")
+    for name in ("Model$", "^Solver$"):
+        student.side.get_by_text(re.compile(name)).first.wait_for(state="hidden")
     assert student.side.get_by_text("Points", exact=True).first.is_visible()
 
 

@@ -11,6 +11,7 @@ from features.datasets import DATASETS
 from features.exports import save_pair
 from features.recipe import OWN, Recipe
 from test_match_page import Page
+from ui.state import RUN
 from ui.uploads import ONE_MORE
 
 
@@ -42,6 +43,34 @@ def test_two_dropped_images_are_a_pair_and_a_bad_point_file_leaves_it():
     page.run()
     assert any("The pair stays" in error.value for error in page.test.error)
     assert page.chosen.pair.left.image is not None
+
+
+def test_two_images_are_matched_at_once_swapped_turned_and_put_back():
+    page = Page({"data": OWN})
+    rng = np.random.default_rng(0)
+    for name, shape in (("a.png", (80, 120, 3)), ("b.png", (100, 60, 3))):
+        png = cv2.imencode(".png", rng.integers(0, 256, shape, dtype=np.uint8))[1].tobytes()
+        upload(page, "both images", name, png, "image/png")
+    page.run()
+    first = page.test.session_state[RUN.name]  # nobody has pressed Start
+
+    def sizes() -> list[tuple[int, int]]:
+        return [view.image.size for view in (page.chosen.pair.left, page.chosen.pair.right)]
+
+    def press(label: str) -> None:
+        next(button for button in page.test.button if button.label == label).click()
+        page.run()
+
+    assert sizes() == [(120, 80), (60, 100)]
+    press("Swap")
+    assert sizes() == [(60, 100), (120, 80)]
+    assert page.test.session_state[RUN.name] is not first and not first.job.snapshot().active
+    press("Turn left")
+    assert sizes() == [(100, 60), (120, 80)]
+    press("Undo")
+    press("Undo")
+    assert sizes() == [(120, 80), (60, 100)]
+    page.test.session_state[RUN.name].job.stop()
 
 
 def test_uploads_that_are_no_images_or_pairs_are_told_in_a_sentence():

@@ -110,7 +110,7 @@ def images() -> tuple[Pair, dict[str, Any]] | None:
     before = url_state.current()
     labels = {key: one.label for key, one in DATASETS.items()} | {OWN: "Your images"}
     dataset = widgets.choose(
-        "Data set", list(labels), widget_key("data"), before.dataset, format_func=lambda key: labels[key]
+        "Pictures · Data set", list(labels), widget_key("data"), before.dataset, format_func=lambda key: labels[key]
     )
     if dataset == OWN:
         pair = uploads.choose()
@@ -141,7 +141,9 @@ def choose_points(pair: Pair, *, drawn: bool) -> tuple[Pair, dict[str, Any], boo
     sources = ([OWN] if min(pair.shape) > 0 else []) + list(DETECTORS)
     source = before.points if before.points in sources else sources[0]
     if drawn:
-        source = widgets.choose("Source", sources, widget_key("points"), source, format_func=FOUND.label)
+        source = widgets.choose(
+            "How points are found · Source", sources, widget_key("points"), source, format_func=FOUND.label
+        )
     params: Mapping[str, Any] = {}
     if source != OWN:
         params = before.point_params
@@ -180,7 +182,7 @@ def choose_model(pair: Pair, first: DeltaGenerator, *, drawn: bool) -> dict[str,
     fitting = [key for key, one in MODELS.items() if pair.given is not None or not one.given]
     with first:
         model = widgets.choose(
-            "Model",
+            "How points are compared · Model",
             fitting,
             widget_key("model"),
             before.model,
@@ -237,12 +239,12 @@ def choose_solver(model: Recipe) -> dict[str, Any]:
     method = st.session_state.get(widget_key("method"), before.method)
     now = st.session_state[widget_key("preset")] = widgets.preset_of(method)  # the one it belongs to, or none
     preset = st.segmented_control(
-        "Preset", list(presets), default=now, key=widget_key("preset"), on_change=use_preset, width="stretch"
+        "Effort · Preset", list(presets), default=now, key=widget_key("preset"), on_change=use_preset, width="stretch"
     )
     st.caption(presets[preset].about if preset else "A method of your choice.")
     misfits = {key: why for key in METHODS if (why := replace(model, method=key).misfit)}
     method = widgets.choose(
-        "Method",
+        "How the answer is searched · Method",
         sorted(METHODS, key=lambda key: key in misfits),
         widget_key("method"),
         before.method,

@@ -91,7 +91,7 @@ function announce(board) {      // what is said around the picture: status, lege
   board.leastText.textContent = `${data.scale} ≥ ${(memory.least ?? 0).toFixed(2)}`;
   board.thinning.hidden = !board.many || edit || memory.look === "points";
   buttons["All lines"].ariaPressed = String(Boolean(memory.all));
-  buttons["All lines"].textContent = memory.all ? "Fewer lines" : "All lines";
+  buttons["All lines"].textContent = buttons["All lines"].ariaLabel = memory.all ? "Fewer lines" : "All lines";
   board.howMany.max = board.wanted.length;
   board.howMany.value = board.shown.length;
   board.manyText.textContent = `${board.shown.length} of ${board.wanted.length} lines`;
