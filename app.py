@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from ui.frame import ICON
-from ui.pages import PAGES, STYLE
+from ui.shell.frame import ICON
+from ui.shell.pages import PAGES, STYLE
 
 st.set_page_config(
     page_title="ADGM: watch graph matching work",

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from adgm.baselines import BCAGM, FAQ, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
-from adgm.baselines.dd import DD
-from adgm.baselines.libmgm import LibMGM, installed
-from adgm.fusion import Fusion
+from adgm.bounds.branch_and_bound import DD
+from adgm.costs.koopmans_beckmann import matrices
 from adgm.penalty import AUTO
-from adgm.portfolio import Portfolio
 from adgm.problem import ANY, Problem
-from adgm.products import matrices
+from adgm.rivals import BCAGM, FAQ, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
+from adgm.rivals.libmgm import LibMGM, installed
 from adgm.run import Result, Run
+from adgm.search.fusion import Fusion
+from adgm.search.portfolio import Portfolio
 from adgm.solver import ADGM
 from adgm.state import Method, State
 

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray, IndexArray, LongArray, Neighbours
-from adgm.costs import SAMPLE, finite, limited, some_of
-from adgm.deadline import carried, check_time
+from adgm.costs.numbers import SAMPLE, finite, limited, some_of
 from adgm.layout import Layout
+from adgm.machine.deadline import carried, check_time
 
 CHUNK = 1 << 15  # costs of a formula computed at once: its temporaries stay in the cache
 WORKERS = int(os.environ.get("ADGM_THREADS", 0)) or os.cpu_count() or 1  # threads that compute columns

@@ -20,12 +20,12 @@ from adgm._kernels.cache import FOLDER, mark
 from adgm._kernels.compiling import NOTICE
 from adgm._kernels.fusion import minimise_binary
 from adgm._kernels.hyperedges import least_joint
-from adgm.branch_and_bound import Node, Root
-from adgm.fusion import grown
-from adgm.local_search import iterated_local_search, polish
+from adgm.bounds.all_pairs import Node, Root
+from adgm.bounds.tied_pairs import TiedNode, TiedRoot
 from adgm.methods import METHODS, solve
 from adgm.problem import Dense, Formula, Problem, Sparse
-from adgm.tied_rows import TiedNode, TiedRoot
+from adgm.search.fusion import grown
+from adgm.search.local_search import iterated_local_search, polish
 
 KEPT = FOLDER is not None  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])

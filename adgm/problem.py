@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adgm._kernels import FloatArray
-from adgm._tables import Runtime
-from adgm.costs import deviation, finite
+from adgm.costs.numbers import deviation, finite
+from adgm.costs.tables import Runtime
 from adgm.layout import Layout
-from adgm.once import once
+from adgm.machine.lazy import once
 from adgm.potentials import Dense, Entries, Formula, Potential, Sparse
 
 __all__ = ["ANY", "AT_MOST_ONE", "CONSTRAINTS", "EXACTLY_ONE", "Constraint", "Dense", "Formula", "Problem", "Sparse"]

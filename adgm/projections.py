@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray
-from adgm.costs import finite
+from adgm.costs.numbers import finite
 from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Constraint
 
 KIND = {ANY: kernels.BOX, AT_MOST_ONE: kernels.CAPPED, EXACTLY_ONE: kernels.SIMPLEX}

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm._kernels import FloatArray, LongArray
-from adgm.computing import ProcessorTime, working_for
-from adgm.deadline import TimeUp, deadline
+from adgm.machine.computing import ProcessorTime, working_for
+from adgm.machine.deadline import TimeUp, deadline
 from adgm.problem import ANY, Problem
 from adgm.rounding import Assignment, best_rounding, hungarian
 from adgm.state import Method, S, State, Status
@@ -89,8 +89,8 @@ class Run(Generic[S]):
     """One run of a method on a problem, as far as somebody takes it: `advance`, look, `change`, `advance` …
 
     The first `advance` begins it: tables are built, the state is the start's. `seconds` counts the computing, in
-    processor time of all threads that work for it (`adgm.computing`), but for compiling, and nothing that happens
-    between two calls; add that to `overhead` if it shall count for the time limit too. `time_limit` holds for
+    processor time of all threads that work for it (`adgm.machine.computing`), but for compiling, and nothing that
+    happens between two calls; add that to `overhead` if it shall count for the time limit too. `time_limit` holds for
     everything, also for building the tables; it is checked about twenty times a second.
     """
 

@@ -13,13 +13,13 @@ import numpy as np
 from adgm import _kernels as kernels
 from adgm import prices
 from adgm._kernels import FloatArray, Groups, Price
-from adgm.hyperedges import or_from_hyperedges
-from adgm.local_search import polish
 from adgm.options import check, option
 from adgm.penalty import RULES, Progress, Schedule
 from adgm.problem import Problem
 from adgm.projections import KIND
 from adgm.rounding import Assignment, best_rounding
+from adgm.search.hyperedges import or_from_hyperedges
+from adgm.search.local_search import polish
 from adgm.state import State
 
 # The block that block d (0-based, d ≥ 1) is tied to: (27) equa1 is ADGM1, (28) equa2 is ADGM2.

@@ -21,7 +21,7 @@ from PIL import Image
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from experiments.browser import Server, Visit, chromium, serving  # noqa: E402
+from experiments.tools.browser import Server, Visit, chromium, serving  # noqa: E402
 from features.datasets import turntable  # noqa: E402
 from features.plots import animation  # noqa: E402
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from types import FrameType
 
 from adgm import METHODS
-from experiments import bench, fuzz, load, mutate, proofs, runner, store, summary, toml_spec
+from experiments import runner, store, summary, toml_spec
 from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, StoreError
 from experiments.studies import STUDIES
+from experiments.tools import bench, fuzz, load, mutate, proofs
 from experiments.workers import MEMORY
 from features.datasets import DATASETS
 

@@ -56,11 +56,11 @@ PROOFS = """\
 ## Proofs for third order
 
 Measured by hand; no rows are kept. House, 10 against 30 points, third order, frames 20, 40, 60 and 80 apart, ten pairs
-each: `adgm.lower_bound.bound`, given 5 s, proves ADGM+'s matching optimal on 10, 10, 10 and 9 of 10 (in 0.03, 0.03, 0.1
-and 0.6 s in the median) and leaves less than 5 % on the last. Of 20 against 30 points all of 8 pairs, 20 and 60 frames
-apart, were proved in at most 2.4 s. Cars are harder: of eight tensors, with 0 and 8 outliers, one was proved, two more
-kept less than 5 %, the worst 68 %, which is no use. On 500 random problems of up to 4 × 4 nodes the bound was never
-above the optimum of brute force, and proved it on 486.
+each: `adgm.bounds.bound.bound`, given 5 s, proves ADGM+'s matching optimal on 10, 10, 10 and 9 of 10 (in 0.03, 0.03,
+0.1 and 0.6 s in the median) and leaves less than 5 % on the last. Of 20 against 30 points all of 8 pairs, 20 and 60
+frames apart, were proved in at most 2.4 s. Cars are harder: of eight tensors, with 0 and 8 outliers, one was proved,
+two more kept less than 5 %, the worst 68 %, which is no use. On 500 random problems of up to 4 × 4 nodes the bound was
+never above the optimum of brute force, and proved it on 486.
 """
 SPARSE = """\
 ## Large sparse problems

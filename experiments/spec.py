@@ -10,9 +10,9 @@ from typing import Any
 from adgm import METHODS
 from experiments.selections import SELECTIONS, Params, sampled
 from features.datasets import DATASETS
+from features.judge.classics import CLASSICS
 from features.models import MODELS
 from features.parameters import Value
-from features.ransac import CLASSICS
 from features.recipe import Recipe, method_options
 
 MOST_UNITS = 500_000
@@ -66,7 +66,7 @@ class Variant:
     options: Params = field(default_factory=dict)
     thousandths_of_n: Params = field(default_factory=dict)  # options in n / 1000, n being the problem's variables
     searches: int = 0  # local searches that follow: the first from what was found, the others from random matchings
-    verified: bool = False  # whether a map checks and completes what was found (see `features.verification`)
+    verified: bool = False  # whether a map checks and completes what was found (see `features.judge.verification`)
     time_limit: float | None = None  # None: the experiment's
 
     def __post_init__(self) -> None:

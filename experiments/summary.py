@@ -11,7 +11,7 @@ import numpy as np
 from adgm import METHODS
 from experiments.spec import KNOWN, Experiment
 from experiments.store import Content, Record
-from features.metrics import ratio
+from features.judge.metrics import ratio
 from features.parameters import Value
 
 PUBLISHED = ("adgm1", "adgm2")  # the paper's own methods

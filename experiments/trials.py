@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 
 from adgm import METHODS, Problem, Result, State, solve
-from adgm.affinity import affinity
-from adgm.local_search import polish
+from adgm.costs.affinity import affinity
 from adgm.rounding import Assignment, best_rounding, hungarian
+from adgm.search.local_search import polish
 from experiments.spec import Unit
 from experiments.store import Record
-from features.comparison import reference_row
 from features.datasets import DATASETS
 from features.datasets.photos import PAIRS, everything
-from features.metrics import Metrics, matched_pairs, measure, measure_matches, objectives
+from features.judge.comparison import reference_row
+from features.judge.metrics import Metrics, matched_pairs, measure, measure_matches, objectives
+from features.judge.verification import verify
 from features.models import MODELS
 from features.pairs import Pair
 from features.recipe import Recipe
-from features.verification import verify
 
 EVERY = 20  # iterations between two looks at the clock
 TIMING = ("seconds", "seconds_to_best", "build_seconds", "machine")  # what differs between two runs of the same unit

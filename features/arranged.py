@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from features.images import Image
-from features.keypoints import Keypoints
 from features.pairs import Pair, View
+from features.points.images import Image
+from features.points.keypoints import Keypoints
 
 
 def arrangeable(pair: Pair) -> bool:

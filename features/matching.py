@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import METHODS, Problem, Result
-from adgm.once import once
-from adgm.terms import Term, paid_terms, shares
-from features.confidence import confidences
-from features.metrics import Kind, Metrics, RoundedCurve, kinds, matched_pairs, measure
+from adgm.explain.terms import Term, paid_terms, shares
+from adgm.machine.lazy import once
+from features.judge.confidence import confidences
+from features.judge.metrics import Kind, Metrics, RoundedCurve, kinds, matched_pairs, measure
+from features.judge.verification import Verification, verify
 from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import SIDES, Pair, PointSource, Source, TruthSource, as_points, as_truth, own_pair, read_pair
 from features.recipe import OWN, RULES, Recipe, method_options
-from features.verification import Verification, verify
 
 STRENGTHS: dict[Sense, str] = {"similarity": "share of the score", "cost": "share of the cost, negated"}
 # What two images without points are matched by, and points that somebody gave (then the smaller side completely).
@@ -91,7 +91,7 @@ class Matching:
 
     @once
     def confidence(self) -> NDArray[np.float64] | None:
-        """How sure each match is, 0 to 1 (see `features.confidence`); None where that is not calibrated."""
+        """How sure each match is, 0 to 1 (see `features.judge.confidence`); None where that is not calibrated."""
         if not MODELS[self.recipe.model].photographs:
             return None
         return confidences(self.problem, self.result.assignment)
@@ -121,9 +121,9 @@ def match(
     one, images are matched by the model for photographs on SIFT points, and points that are given by their graphs.
     `changes` are fields of the recipe, such as ``model="B", model_params={"sigma2": 900}, method="rrwm"``.
 
-    `points` and `truth` are files (see `features.point_files`) or arrays: (n, 2) for the points of each side, in the
-    original pixels of its image, and the partner of each left point, −1 for none. Points may come without images, as in
-    ``match(None, None, points=(left, right))``. `watch`, `every` and `time_limit` are those of `adgm.solve`; with
+    `points` and `truth` are files (see `features.files.point_files`) or arrays: (n, 2) for the points of each side, in
+    the original pixels of its image, and the partner of each left point, −1 for none. Points may come without images,
+    as in ``match(None, None, points=(left, right))``. `watch`, `every` and `time_limit` are those of `adgm.solve`; with
     `curve` the assignments on the way are rounded too.
     """
     if isinstance(right, Recipe):

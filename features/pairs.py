@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm import Problem
 from features.digests import digest
-from features.images import Image, decode, from_array
-from features.keypoints import Keypoints, detect
-from features.point_files import read_points, read_truth
-from features.slants import detect_both
+from features.files.point_files import read_points, read_truth
+from features.points.images import Image, decode, from_array
+from features.points.keypoints import Keypoints, detect
+from features.points.slants import detect_both
 
 SIDES = ("left", "right")
 TOLERANCE = 4.0  # pixels within which a map calls a match right
@@ -49,7 +49,7 @@ class Pair:
     ``truth[i1]`` is the right point that is the same as the left point i1, −1 if there is none. Without it, a
     ``homography`` (3 × 3, from left to right pixels as the points count them) calls a match right if the left point
     falls within ``tolerance`` pixels of the right one. `correct`, `has_partner`, `outliers` and `partners` are the one
-    definition of right and wrong; everything that says so asks them (see `features.metrics.kinds_of`).
+    definition of right and wrong; everything that says so asks them (see `features.judge.metrics.kinds_of`).
 
     ``given`` is a problem that comes with the pair, such as that of a file; the model "given" solves it.
     """
@@ -220,7 +220,8 @@ class Pair:
     def detected(self, detector: str, counts: Mapping[str, int] | None = None, *, slants: bool = False) -> Pair:
         """The points found anew in both images, at most so many a side; only a map still tells right from wrong.
 
-        With `slants` photographs whose points hardly agree are looked at again from the side (`features.slants`).
+        With `slants` photographs whose points hardly agree are looked at again from the side
+        (`features.points.slants`).
         """
         for side, view in zip(SIDES, (self.left, self.right), strict=True):
             if view.image is None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import METHODS, solve
-from features.lessons import PENALTY, RHOS, problem_of, run
+from features.explain.lessons import PENALTY, RHOS, problem_of, run
 
 Floats = NDArray[np.float64]
 FILE = Path(__file__).with_name("penalty_study.csv")

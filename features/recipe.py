@@ -19,12 +19,12 @@ from adgm import METHODS, Problem, Result, solve
 from adgm.problem import CONSTRAINTS
 from adgm.run import Method
 from features.datasets import DATASETS
-from features.keypoints import DETECTORS
+from features.judge.verification import KINDS, Kind
 from features.limits import LIMITS
 from features.models import MODELS
 from features.pairs import POINTS, SIDES, Pair
 from features.parameters import Parameter, Value, checked, worded
-from features.verification import KINDS, Kind
+from features.points.keypoints import DETECTORS
 
 OWN = "own"  # a pair of one's own, which travels beside the record as a zip file; or the points that come with a pair
 PAIR_FILE = "pair.zip"
@@ -104,7 +104,7 @@ Run it in the folder that holds the packages adgm and features.
 
 {library}from adgm import METHODS, solve
 {imports}
-from features.metrics import measure
+from features.judge.metrics import measure
 from features.models import MODELS
 {checker}
 pair = {pair}
@@ -124,9 +124,9 @@ class Recipe:
 
     Parameters that are not named keep their defaults. `points` is "own" for those that come with the pair, or a
     detector that finds others, with how many in `point_params`. `model_params` may also hold the constraints `rows`
-    and `cols`. The data set "own" stands for a pair that is handed over (see `features.exports.open_pair`). `check`
-    names the map that matches are checked by afterwards (see `features.verification`), or "none"; "automatic" checks
-    photographs by whatever map explains them best, and nothing else.
+    and `cols`. The data set "own" stands for a pair that is handed over (see `features.files.exports.open_pair`).
+    `check` names the map that matches are checked by afterwards (see `features.judge.verification`), or "none";
+    "automatic" checks photographs by whatever map explains them best, and nothing else.
     """
 
     dataset: str = "turntable"
@@ -312,7 +312,7 @@ class Recipe:
         if self.points != OWN:
             pair += f".detected({_literal(self.points)}, {self.counts}, slants={self.slants})"
         if self.dataset == OWN:
-            imports = "from features.exports import open_pair"
+            imports = "from features.files.exports import open_pair"
             pair = f"open_pair(Path({_literal(pair_file)}).read_bytes()).pair"
         return SCRIPT.format(
             title=self.title,
@@ -323,7 +323,7 @@ class Recipe:
             arguments=", ".join(["pair", *filter(None, [_keywords(self.model_params)])]),
             method=_literal(self.method),
             options=_keywords(self.method_options),
-            checker="from features.verification import verify\n" if self.maps else "",
+            checker="from features.judge.verification import verify\n" if self.maps else "",
             check=f"print(verify(pair, result.pairs, kinds={self.maps}).verdict)\n" if self.maps else "",
         )
 

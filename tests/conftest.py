@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from adgm._kernels import cache
-from experiments.browser import Server, Visit, chromium, chromium_path, serving
+from experiments.tools.browser import Server, Visit, chromium, chromium_path, serving
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
@@ -67,7 +67,7 @@ def same_main_module() -> Iterator[None]:
 def no_run_goes_on() -> Iterator[None]:
     """What a test has started in the server's pool ends with it: else it takes the places of the tests that follow."""
     yield
-    pool = sys.modules.get("ui.jobs.pool")
+    pool = sys.modules.get("ui.jobs.scheduler")
     for member in list(pool.POOL.members) if pool else ():
         if hasattr(member, "stop"):
             member.stop()

@@ -15,7 +15,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state.common import user_key_from_element_id
 
-from experiments.browser import BEGINS_AGAIN, PATIENCE, Server
+from experiments.tools.browser import BEGINS_AGAIN, PATIENCE, Server
 
 VALUED = ("slider", "number_input", "selectbox", "checkbox")
 

@@ -6,9 +6,9 @@ from numpy.testing import assert_array_equal
 
 from features.arranged import arrangeable, swapped, turned
 from features.datasets import DATASETS
-from features.images import from_array
-from features.keypoints import Keypoints
 from features.pairs import Pair, View
+from features.points.images import from_array
+from features.points.keypoints import Keypoints
 
 
 @pytest.fixture

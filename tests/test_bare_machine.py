@@ -11,11 +11,11 @@ from time import monotonic
 
 import pytest
 
-from experiments import load
-from experiments.browser import PATIENCE, ROOT, serving
-from experiments.load import Visitor
 from experiments.paper import EXPERIMENTS
-from ui.jobs.experiment import Laboratory
+from experiments.tools import load
+from experiments.tools.browser import PATIENCE, ROOT, serving
+from experiments.tools.load import Visitor
+from ui.jobs.experiment_process import Laboratory
 
 # A view of this machine's disks in which the checkout is read-only and the temporary folders are full.
 ALONE = ["unshare", "--map-root-user", "--mount", "sh", "-ec"]
@@ -41,7 +41,7 @@ def connect(self, address):
         raise OSError(101, "Network is unreachable")
     return reach(self, address)
 socket.socket.connect = connect
-from ui.launch import main
+from ui.shell.launch import main
 main()
 """
 

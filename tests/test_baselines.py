@@ -13,9 +13,9 @@ from scipy.sparse import issparse
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, Sparse, solve
 from adgm import _kernels as kernels
-from adgm.affinity import _KNOWN, Computed, _ceiling, affinity
-from adgm.baselines import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
-from adgm.baselines.fixed_point import balanced, gradient, smaller_side
+from adgm.costs.affinity import _KNOWN, Computed, _ceiling, affinity
+from adgm.rivals import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
+from adgm.rivals.fixed_point import balanced, gradient, smaller_side
 from tests import oracles_baselines as slow
 from tests.oracles import brute_force
 from tests.problems import mixed, planted
@@ -323,7 +323,7 @@ def test_block_ascent_never_decreases_and_ends_with_blocks_that_agree(variant, o
 
 
 def test_the_multilinear_form_is_the_score_where_all_blocks_agree():
-    from adgm.baselines.bcagm import block_gradient, quadratic_form, value
+    from adgm.rivals.bcagm import block_gradient, quadratic_form, value
 
     rng = np.random.default_rng(0)
     for order in (3, 4):

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from adgm import METHODS
 from adgm.problem import Dense, Problem, Sparse
-from experiments.bench import BENCHES, arrays, cold, limits, sparse
+from experiments.tools.bench import BENCHES, arrays, cold, limits, sparse
 
 
 @pytest.mark.parametrize("key", METHODS)

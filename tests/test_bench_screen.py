@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.bench.screen import empty_share, largest_rectangle
+from experiments.tools.bench.screen import empty_share, largest_rectangle
 
 
 def largest_by_trying(free: np.ndarray) -> int:

@@ -9,11 +9,11 @@ import pytest
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, Sparse
 from adgm import _kernels as kernels
-from adgm import tied_rows as tied
-from adgm.baselines.dd import DD
-from adgm.branch_and_bound import Root, offsets, scratch
-from adgm.lower_bound import bound
-from adgm.margins import margins, without
+from adgm.bounds import tied_pairs as tied
+from adgm.bounds.all_pairs import Root, offsets, scratch
+from adgm.bounds.bound import bound
+from adgm.bounds.branch_and_bound import DD
+from adgm.explain.margins import margins, without
 from oracles import matchings
 from problems import grid_distances, mixed
 

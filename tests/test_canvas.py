@@ -11,21 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 
-from experiments.browser import Server, serving
-from experiments.browser import Visit as AnyVisit
-from ui import canvas
-from ui.canvas import KINDS, Line, Side
+from experiments.tools.browser import Server, serving
+from experiments.tools.browser import Visit as AnyVisit
+from ui.parts import canvas
+from ui.parts.canvas import KINDS, Line, Side
 
 ROOT = Path(__file__).parents[1]
 TOO_MANY = canvas.MOST_POINTS + 1
 SCRIPTS = ("partners.js", "canvas.js", "paint.js", "matrix.js")
-SOURCES = [(ROOT / "ui" / "canvas" / name).read_text(encoding="utf-8") for name in SCRIPTS]
+SOURCES = [(ROOT / "ui" / "parts" / "canvas" / name).read_text(encoding="utf-8") for name in SCRIPTS]
 
 APP = """
 import numpy as np
 import streamlit as st
-from features.images import from_array
-from ui import canvas
+from features.points.images import from_array
+from ui.parts import canvas
 
 def picture(width, height, seed):
     tiles = np.random.default_rng(seed).integers(40, 200, (height // 20, width // 20, 3), dtype=np.uint8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from test_canvas import TOO_MANY, Script
-from ui import canvas
+from ui.parts import canvas
 
 
 def test_an_edit_is_kept_clipped_and_sent_back_under_its_number():

@@ -10,10 +10,10 @@ import cv2
 import numpy as np
 import pytest
 
-from experiments.browser import Server
-from experiments.browser import Visit as AnyVisit
-from features import comparison
-from features.ransac import CLASSICS
+from experiments.tools.browser import Server
+from experiments.tools.browser import Visit as AnyVisit
+from features.judge import comparison
+from features.judge.classics import CLASSICS
 from features.recipe import Recipe
 
 ROOT = Path(__file__).parents[1]

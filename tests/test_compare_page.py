@@ -14,16 +14,16 @@ from streamlit.testing.v1 import AppTest
 
 from adgm import METHODS, State
 from adgm.methods import ANY_ORDER, Entry
-from features import comparison
 from features.__main__ import parser
 from features.cli.asked import described
-from features.ransac import CLASSICS
+from features.judge import comparison
+from features.judge.classics import CLASSICS
 from features.recipe import Recipe
-from ui.compare import table_records
+from ui.compare.page import table_records
 from ui.jobs import comparison as module
 from ui.jobs.comparison import Series
-from ui.jobs.pool import JobPool, Visitor
-from ui.state import panel_key, widget_key
+from ui.jobs.scheduler import JobPool, Visitor
+from ui.shell.session_slots import panel_key, widget_key
 
 SMALL = Recipe("random", {"inliers": 6, "outliers": 1}, "B")
 
@@ -199,7 +199,7 @@ def test_the_command_line_says_the_same(setup, options):
 
 
 def page() -> None:
-    from ui import compare
+    from ui.compare import page as compare
 
     if (share := compare.show()) is not None:
         share()

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from adgm import METHODS, Run, computing
+from adgm import METHODS, Run
 from adgm._kernels import compiling, contract
 from adgm._kernels.compiling import COMPILING
-from adgm.computing import ProcessorTime, clocks, working_for
-from adgm.deadline import TimeUp, carried, check_time, deadline
+from adgm.machine import computing
+from adgm.machine.computing import ProcessorTime, clocks, working_for
+from adgm.machine.deadline import TimeUp, carried, check_time, deadline
 from problems import mixed
 
 ROOT = Path(__file__).resolve().parents[1]

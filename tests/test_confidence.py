@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from adgm import METHODS, Dense, Problem, Sparse, solve
-from features.confidence import confidences, gains
 from features.datasets import DATASETS
+from features.judge.confidence import confidences, gains
 from features.models import MODELS
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
-from adgm.lower_bound import bound
-from adgm.plain import plain
+from adgm.bounds.bound import bound
+from adgm.machine.numpy_fallback import plain
 from problems import mixed
 
 EXTREME = (1.7e308, -1.7e308, 1e-310, 5e-324)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from features.datasets import DATASETS, cells, oxford, photos, random_points, sequences, turntable, warp, willow
-from features.images import decode
 from features.pairs import mapped
-from ui.examples import FIRST
+from features.points.images import decode
+from ui.choice.gallery import FIRST
 
 BUILT_IN = [key for key, dataset in DATASETS.items() if dataset.builtin]
 properties = settings(deadline=None, derandomize=True, max_examples=25)

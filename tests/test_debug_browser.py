@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from experiments.browser import Visit
+from experiments.tools.browser import Visit
 from features.explain import case_of
 from features.recipe import Recipe
 

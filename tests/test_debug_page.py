@@ -8,13 +8,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from features.explain import Case, case_of
-from features.lessons import FAILING
+from features.explain.lessons import FAILING
 from features.recipe import Recipe
-from ui.debug import TABS, confidence, way_back
+from ui.debug import confidence, path_to_truth
+from ui.debug.page import TABS
 from ui.jobs.job import JobPool
 from ui.jobs.task import Task
-from ui.state import AGAIN, CASE, FOCUS, TOOL, WORK
-from ui.state import RECIPE as RECIPE_SLOT
+from ui.shell.session_slots import AGAIN, CASE, FOCUS, TOOL, WORK
+from ui.shell.session_slots import RECIPE as RECIPE_SLOT
 
 RECIPE = Recipe("random", {"inliers": 8, "outliers": 3, "noise": 30.0, "seed": 0}, "B")
 
@@ -27,7 +28,7 @@ def case() -> Case:
 
 
 def page(case: Case | None = None, **slots) -> AppTest:
-    test = AppTest.from_string("from ui import debug\ndebug.show()", default_timeout=120)
+    test = AppTest.from_string("from ui.debug import page\npage.show()", default_timeout=120)
     if case is not None:
         test.session_state[CASE.name] = case
     for name, value in slots.items():
@@ -142,7 +143,7 @@ def test_margins_stability_and_calibration_are_found_and_told(case):
 
 def test_the_way_back_names_where_the_model_errs(case):
     found = case.way_back()
-    said = way_back.sentence(found)
+    said = path_to_truth.sentence(found)
     assert f"The model errs at exchange {found.first_dear + 1}" in said and f"{len(found.steps)} exchanges" in said
     assert said in text(page(case, tool="Way back"))
 

@@ -10,11 +10,11 @@ from features.explain import case_of
 from features.explain.fitting import Fit
 from features.explain.sweeps import Axis, sweep
 from features.recipe import OWN, Recipe
-from ui.charts import tools as charts
 from ui.debug import failures
 from ui.jobs.task import Task
-from ui.run_book import Book
-from ui.state import BOOK, CASE, FOCUS, RECIPE, TOOL, WORK
+from ui.parts.charts import tools as charts
+from ui.parts.run_book import Book
+from ui.shell.session_slots import BOOK, CASE, FOCUS, RECIPE, TOOL, WORK
 
 WRONG = Recipe("random", {"inliers": 8, "outliers": 6, "noise": 8.0}, "B", {"sigma2": 1.0})
 
@@ -27,7 +27,7 @@ def case():
 
 
 def opened(tool: str, case=None, **state) -> AppTest:
-    test = AppTest.from_string("from ui import debug\ndebug.show()", default_timeout=60)
+    test = AppTest.from_string("from ui.debug import page\npage.show()", default_timeout=60)
     test.session_state[TOOL] = tool
     if case is not None:
         test.session_state[CASE.name] = case

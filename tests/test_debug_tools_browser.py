@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from experiments.browser import Visit, serving
+from experiments.tools.browser import Visit, serving
 from features.recipe import Recipe
 
 pytestmark = pytest.mark.browser

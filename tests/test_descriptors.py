@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import oracles_features as oracle
-from features.descriptors import (
+from features.pairs import View
+from features.points.descriptors import (
     DESCRIPTORS,
     centroid_directions,
     chi_squared,
     shape_context_cost,
     shape_contexts,
 )
-from features.images import from_array
-from features.keypoints import Keypoints
-from features.pairs import View
+from features.points.images import from_array
+from features.points.keypoints import Keypoints
 
 OF_IMAGES = [key for key, descriptor in DESCRIPTORS.items() if descriptor.needs_image]
 

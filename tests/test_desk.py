@@ -9,22 +9,22 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-import ui.desk
+import ui.shell.reload_store
 from features.recipe import Recipe
 from test_job import counters_round_to_their_count, eventually, run  # noqa: F401
 from test_match_page import PAGE, SMALL, Page
 from test_pool import EASY
-from ui.desk import Desk, Desks, take_over
-from ui.jobs.pool import JobPool, Visitor
-from ui.jobs.shelf import held
-from ui.state import CANVAS, RUN, SHARED, WHOLE
+from ui.jobs.problem_cache import held
+from ui.jobs.scheduler import JobPool, Visitor
+from ui.shell.reload_store import Desk, Desks, take_over
+from ui.shell.session_slots import CANVAS, RUN, SHARED, WHOLE
 
 # What a tab's component would have told stands in another place: no script may write a component's own state.
 SCRIPT = (
     """
 from unittest.mock import patch
 import streamlit as st
-from ui import desk
+from ui.shell import reload_store as desk
 with patch.object(desk, "TAB", "the browser says"):
     desk.recall()
 desk.begin()
@@ -87,17 +87,17 @@ def test_no_address_opens_a_run():
 def test_a_run_is_shared_by_a_link_of_its_own_when_that_is_asked_for():
     page = Tab(SMALL).start()
     link = next(code.value for code in page.test.get("code") if "run=1" in code.value)
-    assert ui.desk.WORD not in link and SHARED.name not in page.test.session_state
+    assert ui.shell.reload_store.WORD not in link and SHARED.name not in page.test.session_state
     page.set(WHOLE, True)
-    link, embedded = (code.value for code in page.test.get("code") if f"{ui.desk.WORD}=" in code.value)
+    link, embedded = (code.value for code in page.test.get("code") if f"{ui.shell.reload_store.WORD}=" in code.value)
     assert page.token not in embedded
     words = dict(parse_qsl(urlsplit(link).query))
-    assert words[ui.desk.WORD] != page.token and "run" not in words
+    assert words[ui.shell.reload_store.WORD] != page.token and "run" not in words
     other = Tab(words)
     assert other.test.session_state[RUN.name] is page.test.session_state[RUN.name]
-    assert ui.desk.WORD not in other.address and other.says("· run 1")
+    assert ui.shell.reload_store.WORD not in other.address and other.says("· run 1")
     page.run()
-    assert page.test.session_state[SHARED.name][1] == words[ui.desk.WORD]  # the same link again
+    assert page.test.session_state[SHARED.name][1] == words[ui.shell.reload_store.WORD]  # the same link again
 
 
 def test_points_edited_by_hand_come_back_with_their_run():
@@ -114,8 +114,8 @@ def test_points_edited_by_hand_come_back_with_their_run():
 
 @pytest.mark.parametrize("token", ["made up", "x" * 10_000])
 def test_a_token_that_nobody_was_given_is_not_taken(token):
-    for page in (Tab(SMALL, token), Tab(SMALL | {ui.desk.WORD: token})):
-        assert page.token != token and ui.desk.WORD not in page.address
+    for page in (Tab(SMALL, token), Tab(SMALL | {ui.shell.reload_store.WORD: token})):
+        assert page.token != token and ui.shell.reload_store.WORD not in page.address
         assert RUN.name not in page.test.session_state
 
 
@@ -128,7 +128,7 @@ def test_a_tab_may_say_anything():
 
 
 def test_a_live_run_goes_on_for_the_page_that_comes_after_a_reload(run, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(ui.desk, "LEAVING", 0.0)
+    monkeypatch.setattr(ui.shell.reload_store, "LEAVING", 0.0)
     pool, connected = JobPool(running=1, waiting=5, each=1), threading.Event()
     connected.set()
     job = run(visitor=Visitor("before", connected.is_set), pool=pool, patience=1000.0)
@@ -145,7 +145,7 @@ def test_a_live_run_goes_on_for_the_page_that_comes_after_a_reload(run, monkeypa
 def test_desks_are_let_go_by_age_and_by_bytes(monkeypatch):
     monkeypatch.setattr(Desk, "parts", property(lambda desk: [(desk, 10), (EASY, 5)]))  # they share a problem
     now = 0.0
-    monkeypatch.setattr(ui.desk, "monotonic", lambda: now)
+    monkeypatch.setattr(ui.shell.reload_store, "monotonic", lambda: now)
     desks = Desks(most=25, seconds=100.0)
     kept = {name: Desk(run=None, own=None, edits=None) for name in "abc"}
     for name, desk in kept.items():

@@ -5,11 +5,11 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from features import rootsift
-from features.edited import edited
-from features.images import from_array
-from features.keypoints import Keypoints
 from features.pairs import View
+from features.points import rootsift
+from features.points.edited import edited
+from features.points.images import from_array
+from features.points.keypoints import Keypoints
 
 SIZES = np.array([8.0, 10.0, 12.0, 30.0])
 

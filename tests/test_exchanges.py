@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Problem
-from adgm.exchanges import WAYS, exchange_of, exchanges, path
+from adgm.explain.paths import WAYS, exchange_of, exchanges, path
 from oracles import allowed, matchings
 from problems import mixed
 

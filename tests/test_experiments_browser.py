@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from experiments.browser import Server, Visit
+from experiments.tools.browser import Server, Visit
 
 pytestmark = pytest.mark.browser
 

@@ -11,8 +11,8 @@ import pytest
 
 import features.__main__
 from experiments import commands
-from experiments.bench import BENCHES
 from experiments.studies import STUDIES
+from experiments.tools.bench import BENCHES
 
 ROOT = Path(__file__).resolve().parents[1]
 PARSERS = {"features": features.__main__.parser, "experiments": commands.parser}

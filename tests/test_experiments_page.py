@@ -17,11 +17,11 @@ from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment, Panel
 from features.limits import LAPTOP
 from features.recipe import Recipe
-from ui import experiments as page
-from ui.charts.experiment import curves, picked
-from ui.jobs import experiment
-from ui.jobs.experiment import Laboratory, Running, store_path
-from ui.results import Results, recipe_of
+from ui.experiments import page as page
+from ui.experiments.results import Results, recipe_of
+from ui.jobs import experiment_process as experiment
+from ui.jobs.experiment_process import Laboratory, Running, store_path
+from ui.parts.charts.experiment import curves, picked
 
 FORK = multiprocessing.get_context("fork")
 TINY = Experiment(
@@ -63,7 +63,7 @@ def results(tmp_path_factory) -> Results:
 
 
 def opened(**state) -> AppTest:
-    test = AppTest.from_string("from ui import experiments\nexperiments.show()", default_timeout=60)
+    test = AppTest.from_string("from ui.experiments import page as experiments\nexperiments.show()", default_timeout=60)
     for name, value in state.items():
         test.session_state[name] = value
     test.run()

@@ -14,7 +14,7 @@ from features.datasets import DATASETS
 from features.explain import Case, calibrate, careful, case_of, from_truth, observe, stability
 from features.explain.calibration import Logistic, Observed, curve
 from features.explain.stability import jittered, shaken
-from features.metrics import true_assignment
+from features.judge.metrics import true_assignment
 from features.recipe import OWN, Recipe
 
 WRONG = Recipe("random", {"inliers": 8, "outliers": 3, "noise": 20.0, "seed": 1}, "B")  # the model prefers another

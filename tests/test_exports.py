@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features import exports
 from features.datasets import DATASETS
-from features.exports import PairFileError, open_pair, save_pair
-from features.images import Image, from_array
-from features.keypoints import Keypoints
+from features.files import exports
+from features.files.exports import PairFileError, open_pair, save_pair
+from features.files.point_files import read_points
+from features.judge.metrics import measure
+from features.judge.verification import Map, Verification
 from features.matching import IMAGES, Matching, match
-from features.metrics import measure
 from features.models import MODELS
 from features.pairs import SIDES, Pair, View, mapped, own_pair
-from features.point_files import read_points
+from features.points.images import Image, from_array
+from features.points.keypoints import Keypoints
 from features.recipe import OWN, Recipe
-from features.verification import Map, Verification
 
 
 @pytest.fixture(scope="module")

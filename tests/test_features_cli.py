@@ -17,9 +17,9 @@ from adgm import METHODS
 from features.__main__ import main
 from features.cli import listing
 from features.datasets import DATASETS, download, sequences
-from features.exports import open_pair, save_pair
+from features.files.exports import open_pair, save_pair
+from features.files.point_files import write_points
 from features.models import MODELS
-from features.point_files import write_points
 from features.recipe import Recipe
 
 ROOT = Path(__file__).parent.parent

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adgm import EXACTLY_ONE, Problem, Sparse, _tables, potentials, solve
-from adgm.affinity import affinity
+from adgm import EXACTLY_ONE, Problem, Sparse, potentials, solve
+from adgm.costs import tables
+from adgm.costs.affinity import affinity
 from oracles import contraction, energy
 
 SHAPE = (3, 4)
@@ -28,7 +29,7 @@ def copies(rng: np.random.Generator, index: np.ndarray, cost: np.ndarray) -> tup
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.8], ids=["full", "sparse"])
-@pytest.mark.parametrize("full", [0, _tables.FULL], ids=["nodes that are needed", "all nodes"])
+@pytest.mark.parametrize("full", [0, tables.FULL], ids=["nodes that are needed", "all nodes"])
 @settings(deadline=None, derandomize=True, max_examples=15)
 @given(st.integers(1, 40), st.integers(0, 2**31))
 def test_symmetric_triples_are_einsum_however_they_are_given_and_stored(zeros, full, count, seed):
@@ -36,7 +37,7 @@ def test_symmetric_triples_are_einsum_however_they_are_given_and_stored(zeros, f
     index, cost = triples(rng, count)
     blocks = [rng.normal(size=12) * (rng.random(12) >= zeros) for _ in range(3)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_tables, "FULL", full)
+        patch.setattr(tables, "FULL", full)
         once = Problem(SHAPE, [Sparse(index, cost, symmetric=True)])
         every = Problem(SHAPE, [Sparse(*copies(rng, index, cost))])
         assert [part.symmetric for part in every.runtime.parts] == [True]
@@ -70,7 +71,7 @@ def test_what_is_not_six_equal_copies_is_taken_as_it_is(what):
 
 def test_copies_are_found_by_several_threads(monkeypatch):
     monkeypatch.setattr(potentials, "WORKERS", 3)
-    monkeypatch.setattr(_tables, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(tables, "WORTH_A_THREAD", 1)
     rng = np.random.default_rng(4)
     index, cost = triples(rng, 30)
     (part,) = Problem(SHAPE, [Sparse(*copies(rng, index, cost))]).runtime.parts

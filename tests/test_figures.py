@@ -16,14 +16,14 @@ from PIL import Image as Pillow
 
 from adgm import METHODS
 from features.datasets import DATASETS
-from features.images import Image
-from features.keypoints import Keypoints
-from features.metrics import kinds_of
+from features.judge.classics import CLASSICS
+from features.judge.metrics import kinds_of
 from features.pairs import Pair, View
 from features.plots import figures, pair
 from features.plots.pair import Stage
 from features.plots.theme import CANDIDATE, COLOURS, KINDS, method_look
-from features.ransac import CLASSICS
+from features.points.images import Image
+from features.points.keypoints import Keypoints
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SHAPES = [(0, 0), (1, 1), (1, 3), (2, 1), (5, 7)]

@@ -17,11 +17,11 @@ from features.explain.max_margin import Example, linear, max_margin, objective, 
 from features.explain.run_book import MOST, RunBook
 from features.explain.sweeps import Span
 from features.explain.trials import Bench, pairs_like, parameter, varied
-from features.images import Image
 from features.limits import LAPTOP
 from features.models import MODELS
 from features.models.base import Model, number
 from features.pairs import Pair, View
+from features.points.images import Image
 from features.recipe import OWN, Recipe
 
 SMALL = {"inliers": 6, "outliers": 2}

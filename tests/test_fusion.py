@@ -7,8 +7,8 @@ import pytest
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse, solve
 from adgm._kernels.fusion import OPEN, minimise_binary, roof_dual
-from adgm.fusion import Fusion, construct, fuse, parts
 from adgm.rounding import hungarian
+from adgm.search.fusion import Fusion, construct, fuse, parts
 from tests.oracles import allowed
 from tests.problems import mixed, planted
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dying_reader import dies_at_the_second
-from experiments import fuzz
 from experiments.__main__ import main
-from experiments.fuzz import Kind, outcome, watched
-from features.point_files import read_points
+from experiments.tools import fuzz
+from experiments.tools.fuzz import Kind, outcome, watched
+from features.files.point_files import read_points
 
 
 def test_two_hundred_damaged_files_are_read_or_refused_in_a_sentence():

@@ -34,8 +34,8 @@ from experiments.studies.gmbench import (
 from experiments.trials import grouped, run_group, watched
 from features.datasets import DATASETS
 from features.datasets.gmbench import HOUSE, INSTANCES, Instance, named
+from features.files.problem_files import ProblemFile, read_problem, write_problem
 from features.models import MODELS
-from features.problem_files import ProblemFile, read_problem, write_problem
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from features.graphs import GRAPHS, Graph, all_tuples, draw_tuples, random_tuples
+from features.points.graphs import GRAPHS, Graph, all_tuples, draw_tuples, random_tuples
 from oracles_features import delaunay_edges, nearest_edges
 
 AWKWARD = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adgm import Dense, Problem
-from features.problem_files import (
+from features.files.problem_files import (
     ProblemFile,
     ProblemFileError,
     add_companion,

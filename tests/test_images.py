@@ -18,9 +18,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image as Pillow
 from PIL import PngImagePlugin
 
-from features import images
-from features.images import Image, ImageError, decode, from_array
 from features.limits import LIMITS
+from features.points import images
+from features.points.images import Image, ImageError, decode, from_array
 
 RNG = np.random.default_rng(0)
 PICTURE = RNG.integers(0, 256, (40, 60, 3), dtype=np.uint8)
@@ -291,7 +291,7 @@ def test_hostile_images_cost_no_memory(tmp_path):
     script = f"""
 import resource
 from pathlib import Path
-from features.images import ImageError, decode
+from features.points.images import ImageError, decode
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak()
 for name in {list(cases)}:
@@ -312,7 +312,7 @@ def test_what_is_kept_of_a_large_picture_is_its_memory():
 import io
 from pathlib import Path
 from PIL import Image
-from features.images import decode
+from features.points.images import decode
 peak = lambda: int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) * 1024
 for kind in ("JPEG", "PNG"):
     out = io.BytesIO()

@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import adgm.run
 from adgm import ADGM, State, solve
 from problems import mixed, planted
-from ui.charts.run import lanes_chart
 from ui.jobs.history import LEVELS, LaneCurve, Lanes, Thinned, frame_of
 from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool, _with_rho
+from ui.parts.charts.run import lanes_chart
 
 NO_PROBLEM = None
 

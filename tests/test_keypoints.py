@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 
-from features import rootsift
-from features.images import decode, from_array
-from features.keypoints import (
+from features.points import rootsift
+from features.points.images import decode, from_array
+from features.points.keypoints import (
     CELLS,
     CLOSEST,
     DETECTORS,

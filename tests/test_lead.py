@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from features.metrics import Metrics
-from ui.lead import answer
+from features.judge.metrics import Metrics
+from ui.match.lead import answer
 
 ENERGIES = some.sampled_from([-3.0, -2.0, -1.0])
 

@@ -10,14 +10,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from adgm import EXACTLY_ONE
-from features import lessons
+from features.explain import lessons
 from features.recipe import OWN
-from ui import learn
 from ui.learn import formula, progress, worksheet
+from ui.learn import page as learn
 from ui.learn.assignment import as_points, as_text
 from ui.learn.chapter import Chapter
 from ui.learn.chapters import CHAPTERS
-from ui.warmup import WarmUp
+from ui.shell.warmup import WarmUp
 
 COURSE = list(CHAPTERS.values())
 EACH = pytest.mark.parametrize("chapter", COURSE, ids=lambda chapter: chapter.key)
@@ -135,10 +135,10 @@ def test_links_that_make_no_sense_are_not_followed():
 
 
 def page() -> None:
-    from ui import present
-    from ui.learn import show
+    from ui.learn.page import show
+    from ui.shell import presenter
 
-    present.begin()
+    presenter.begin()
     show()
 
 

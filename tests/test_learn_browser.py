@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.browser import Server
-from experiments.browser import Visit as AnyVisit
+from experiments.tools.browser import Server
+from experiments.tools.browser import Visit as AnyVisit
 from ui.learn.chapters import CHAPTERS
 
 COURSE = list(CHAPTERS.values())

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adgm import ANY, AT_MOST_ONE, Dense, Formula, Problem, Sparse
-from adgm.ledger import ledger, named
-from adgm.terms import paid_by_potential
+from adgm.explain.ledger import ledger, named
+from adgm.explain.terms import paid_by_potential
 from oracles import matchings
 from problems import mixed
 

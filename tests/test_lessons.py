@@ -10,9 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from adgm import ADGM, prices, reference
-from adgm._tables import Runtime
+from adgm.costs.tables import Runtime
 from adgm.reference import Iterate
-from features import lessons, penalty_study
+from features import penalty_study
+from features.explain import lessons
 from features.recipe import OWN, Recipe
 from ui.learn import outliers, penalty, simplex, splitting, verdicts
 from ui.learn.assignment import SIX

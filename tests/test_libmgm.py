@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from adgm import EXACTLY_ONE, METHODS, Dense, Problem, Sparse, solve
-from adgm.baselines import libmgm
-from adgm.baselines.libmgm import LibMGM, installed
-from adgm.deadline import TimeUp, deadline
+from adgm.machine.deadline import TimeUp, deadline
+from adgm.rivals import libmgm
+from adgm.rivals.libmgm import LibMGM, installed
 from tests.problems import planted
 
 needs = pytest.mark.skipif(not installed(), reason="pylibmgm is not installed (pip install pylibmgm)")

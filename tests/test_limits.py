@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import features.images
+import features.files.npz
+import features.files.point_files
 import features.models.base
-import features.npz
-import features.point_files
+import features.points.images
 from features.datasets import DATASETS, cells
-from features.images import decode
-from features.keypoints import Keypoints
+from features.files.point_files import read_points
+from features.files.problem_files import read_problem, record
 from features.limits import LAPTOP, PUBLIC, Limits, chosen
 from features.models import MODELS
 from features.pairs import Pair, View
-from features.point_files import read_points
-from features.problem_files import read_problem, record
+from features.points.images import decode
+from features.points.keypoints import Keypoints
 
 
 def png(width: int, height: int) -> bytes:
@@ -81,7 +81,7 @@ def test_a_public_server_gives_less_memory_to_the_tables(monkeypatch):
 
 def test_files_are_judged_by_the_limits_in_force(monkeypatch):
     small = replace(PUBLIC, points=2, node_pairs=3, image_pixels=5)
-    for module in (features.point_files, record, features.images):
+    for module in (features.files.point_files, record, features.points.images):
         monkeypatch.setattr(module, "LIMITS", small)
     with pytest.raises(ValueError, match="more than 2 entries"):
         read_points(b"1 1\n2 2\n3 3\n")

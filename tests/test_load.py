@@ -7,10 +7,10 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from experiments import load
 from experiments.__main__ import main
-from experiments.browser import PATIENCE, ROOT, fields, serving, wait_until
-from experiments.load import (
+from experiments.tools import load
+from experiments.tools.browser import PATIENCE, ROOT, fields, serving, wait_until
+from experiments.tools.load import (
     AUTO_RERUN,
     NAVIGATION,
     PAGE_SHOWN,
@@ -96,7 +96,7 @@ FORGETFUL = """
 import gc
 import streamlit as st
 from streamlit.runtime.app_session import AppSession
-from ui import visitors
+from ui.shell import admission as visitors
 
 visitors.KEPT, visitors.BROOM.every = 0.0, 0.05
 visitors.begin()

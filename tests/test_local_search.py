@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse, tabu
-from adgm.local_search import Surroundings, apart, improve, iterated_local_search, polish, random_restart
+from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import hungarian
+from adgm.search import tabu
+from adgm.search.local_search import Surroundings, apart, improve, iterated_local_search, polish, random_restart
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 

@@ -11,10 +11,10 @@ from scipy.optimize import linear_sum_assignment
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, iterate, solve
 from adgm import _kernels as kernels
-from adgm.baselines.dd import DD
-from adgm.branch_and_bound import Root, offsets, quick_bound, scratch
-from adgm.local_search import improve
-from adgm.lower_bound import bound, refusal
+from adgm.bounds.all_pairs import Root, offsets, quick_bound, scratch
+from adgm.bounds.bound import bound, refusal
+from adgm.bounds.branch_and_bound import DD
+from adgm.search.local_search import improve
 from oracles import allowed
 from oracles_bound import energy, gilmore_lawler, matchings, optimum
 

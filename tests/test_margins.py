@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, solve
-from adgm.margins import margins, refined
+from adgm.explain.margins import margins, refined
 from oracles import matchings
 from problems import mixed, planted
 

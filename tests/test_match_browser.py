@@ -18,8 +18,8 @@ import pytest
 from PIL import Image
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from experiments.browser import Visit, wait_until
-from features.exports import open_pair
+from experiments.tools.browser import Visit, wait_until
+from features.files.exports import open_pair
 from features.recipe import Recipe
 
 pytestmark = pytest.mark.browser

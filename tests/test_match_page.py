@@ -12,20 +12,21 @@ from streamlit.testing.v1 import AppTest
 from adgm import METHODS
 from commands import pairs_of_command, pairs_of_python
 from features.datasets import DATASETS
-from features.keypoints import DETECTORS
 from features.models import MODELS
+from features.points.keypoints import DETECTORS
 from features.recipe import Recipe
-from ui import live, url_state, widgets
-from ui.sidebar import Chosen
-from ui.state import CANVAS, RUN, START, panel_key, widget_key
+from ui.choice import address, widgets
+from ui.choice.sidebar import Chosen
+from ui.match import live
+from ui.shell.session_slots import CANVAS, RUN, START, panel_key, widget_key
 
 SMALL = {"data": "random", "data.inliers": "8", "data.outliers": "2", "model": "B", "method": "adgm1"}
 # The page, and what it takes the user's choice to be.
 PAGE = """
 import streamlit as st
-from ui import match
-from ui import sidebar
-from ui import url_state
+from ui.match import page as match
+from ui.choice import sidebar
+from ui.choice import address as url_state
 if "turn to" in st.session_state:
     url_state.turn_to(st.session_state.pop("turn to"))
 original = sidebar.sidebar
@@ -276,7 +277,7 @@ def test_a_change_is_not_undone_by_a_browser_that_had_not_heard_of_the_one_befor
     assert page.recipe.dataset_params == {"inliers": 9, "outliers": 3}
     assert (page.address["data.inliers"], page.address["data.outliers"]) == ("9", "3")
     page.test.query_params = SMALL | {"data.inliers": "12"}
-    monkeypatch.setattr(url_state, "went_back", lambda: True)  # another address of the history is followed
+    monkeypatch.setattr(address, "went_back", lambda: True)  # another address of the history is followed
     assert page.run().recipe.dataset_params == {"inliers": 12, "outliers": 2}
 
 

@@ -7,8 +7,8 @@ import pytest
 import streamlit as st
 
 from test_match_page import ADDRESSES, SMALL, Page
-from ui import match
-from ui.state import APART, EDIT, GRAPH, LATE, LIMIT, PACE, POLISH, RUN, START
+from ui.match import page as match
+from ui.shell.session_slots import APART, EDIT, GRAPH, LATE, LIMIT, PACE, POLISH, RUN, START
 
 
 def test_ten_times_ten_while_paused_is_a_hundred_and_shown():

@@ -13,11 +13,11 @@ from adgm import Dense, Problem, Sparse
 from features.__main__ import parser
 from features.cli.asked import described
 from features.datasets import DATASETS
-from features.keypoints import Keypoints
+from features.files.point_files import write_points, write_truth
+from features.judge.metrics import kinds, measure
 from features.matching import IMAGES, LANDMARKS, Matching, match, suited
-from features.metrics import kinds, measure
 from features.pairs import Pair, View, read_pair
-from features.point_files import write_points, write_truth
+from features.points.keypoints import Keypoints
 from features.recipe import OWN, Recipe
 
 ROOT = Path(__file__).parent.parent

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 
-from ui.canvas import Line, matrix
-from ui.canvas.matrix import Stored
+from ui.parts.canvas import Line, matrix
+from ui.parts.canvas.matrix import Stored
 
 
 def stored(count: int) -> list[Stored]:

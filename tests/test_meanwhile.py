@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from adgm import METHODS
-from adgm.plain import compiled
-from adgm.plain import plain as plain_problem
+from adgm.machine.numpy_fallback import compiled
+from adgm.machine.numpy_fallback import plain as plain_problem
 from adgm.run import Run
 from features.recipe import Recipe
 from tests.problems import mixed, planted
 from ui.jobs.job import Job
-from ui.jobs.meanwhile import Meanwhile, possible
-from ui.warmup import latest, stage_of
+from ui.jobs.numpy_fallback import Meanwhile, possible
+from ui.shell.warmup import latest, stage_of
 
 RECIPE = Recipe("random", {"inliers": 10, "outliers": 3, "noise": 8}, "B")
 

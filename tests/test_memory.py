@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from streamlit.config import get_option
 
-import ui.jobs.pool
+import ui.jobs.scheduler
 from adgm import Dense, Problem
-from experiments.browser import ROOT
+from experiments.tools.browser import ROOT
 from features.datasets import DATASETS
-from features.keypoints import Keypoints
 from features.pairs import View
+from features.points.keypoints import Keypoints
 from test_job import eventually
 from test_pool import one_place  # noqa: F401
+from ui.choice.sidebar import pair_key
 from ui.jobs.memory import SWEEP, Broom
-from ui.jobs.pool import WATCHED, Visitor
-from ui.jobs.shelf import Shelf, held
-from ui.live import side
-from ui.sidebar import pair_key
-from ui.visitors import KEPT, Door
+from ui.jobs.problem_cache import Shelf, held
+from ui.jobs.scheduler import WATCHED, Visitor
+from ui.match.live import side
+from ui.shell.admission import KEPT, Door
 
 
 def problem(n: int) -> Problem:
@@ -153,7 +153,7 @@ def test_a_session_is_forgotten_before_streamlit_has_let_it_expire():
 
 def test_memory_is_given_back_when_the_last_one_is_done(monkeypatch, one_place):  # noqa: F811
     given = []
-    monkeypatch.setattr(ui.jobs.pool, "give_back", lambda: given.append(len(one_place.members)))
+    monkeypatch.setattr(ui.jobs.scheduler, "give_back", lambda: given.append(len(one_place.members)))
     for member in "ab":
         one_place.admit(member, Visitor())
     one_place.dismiss("a")

@@ -10,8 +10,7 @@ from hypothesis import strategies as some
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, solve
 from adgm.run import unary_matching
 from features.datasets import DATASETS
-from features.keypoints import Keypoints
-from features.metrics import (
+from features.judge.metrics import (
     Metrics,
     RoundedCurve,
     as_assignment,
@@ -29,6 +28,7 @@ from features.metrics import (
 )
 from features.models import MODELS
 from features.pairs import Pair, View
+from features.points.keypoints import Keypoints
 from problems import mixed, planted
 
 

@@ -13,12 +13,12 @@ from scipy.spatial.distance import cdist
 import oracles_features as oracle
 from adgm import ADGM, ANY, AT_MOST_ONE, EXACTLY_ONE, Formula, Problem, solve
 from features.datasets import DATASETS
-from features.descriptors import DESCRIPTORS
-from features.graphs import all_tuples, draw_tuples
-from features.keypoints import Keypoints
 from features.models import MODELS, own_model, sampled
 from features.models.sampled import angle_sines, area_ratios, similar_tuples
 from features.pairs import Pair, View
+from features.points.descriptors import DESCRIPTORS
+from features.points.graphs import all_tuples, draw_tuples
+from features.points.keypoints import Keypoints
 
 BUILT_IN = [key for key, dataset in DATASETS.items() if dataset.builtin]
 SQUARE = [[0, 0], [10, 0], [11, 10], [0, 10]]  # a little more than a square: only its diagonal 1–3 is Delaunay's

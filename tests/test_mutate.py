@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments import mutate
 from experiments.__main__ import main
-from experiments.mutate import GUARDS, ROOT, Mutant, mutants, sampled
+from experiments.tools import mutate
+from experiments.tools.mutate import GUARDS, ROOT, Mutant, mutants, sampled
 
 TEXT = '''
 def share(a, b, most=3):
@@ -40,7 +40,7 @@ def test_guards_are_there_and_equal_seeds_give_equal_samples():
     for path, names in GUARDS.items():
         assert (ROOT / path).is_file()
         assert all((ROOT / "tests" / f"test_{name}.py").is_file() for name in names.split())
-    some = ["adgm/costs.py", "adgm/deadline.py"]
+    some = ["adgm/costs/numbers.py", "adgm/machine/deadline.py"]
     assert sampled(some, 5, 1) == sampled(some, 5, 1) != sampled(some, 5, 2)
 
 

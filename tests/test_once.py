@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from adgm import Dense, Formula, Problem, affinity, local_search
-from adgm.deadline import TimeUp, check_time, deadline, may_rest, waited_for
-from adgm.once import once
+from adgm import Dense, Formula, Problem
+from adgm.costs import affinity
+from adgm.machine.deadline import TimeUp, check_time, deadline, may_rest, waited_for
+from adgm.machine.lazy import once
+from adgm.search import local_search
 
 
 class Slow:

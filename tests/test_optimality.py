@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from adgm.baselines.dd import tolerance
+from adgm.bounds.branch_and_bound import tolerance
 from tests.test_match_page import SMALL, Page
-from ui.optimality import proved
-from ui.state import PROOF
+from ui.match.optimality import proved
+from ui.shell.session_slots import PROOF
 
 
 @pytest.mark.parametrize("model", ["B", "third"])

@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 import pytest
 
-from experiments.browser import Visit
+from experiments.tools.browser import Visit
 from features.datasets import DATASETS
+from features.files.problem_files import from_pair, normal_form, read_problem, write_problem
 from features.models import MODELS
 from features.pairs import mapped
-from features.problem_files import from_pair, normal_form, read_problem, write_problem
 
 pytestmark = pytest.mark.browser
 

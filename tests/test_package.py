@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.browser import serving
+from experiments.tools.browser import serving
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -64,8 +64,8 @@ def test_the_wheel_holds_the_rooms_and_no_tests(wheel):
         "features/datasets/sources.csv",
         "adgm_explorer/app.py",
         "adgm_explorer/config.toml",
-        "ui/page.css",
-        "ui/canvas/canvas.js",
+        "ui/shell/page.css",
+        "ui/parts/canvas/canvas.js",
         "assets/penalty.png",
         "assets/results/table1.jsonl.gz",
     ):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, Sparse, solve
-from adgm.lower_bound import bound
-from adgm.pair_minorant import Shares
+from adgm.bounds.bound import bound
+from adgm.bounds.pair_minorant import Shares
 from tests.oracles import brute_force
 from tests.problems import planted
 

@@ -13,13 +13,13 @@ from PIL import Image as Pillow
 from scipy.optimize import linear_sum_assignment
 
 from adgm import EXACTLY_ONE, Dense, Formula, Problem, Sparse
-from adgm.products import product
+from adgm.costs.koopmans_beckmann import product
 from features.datasets.base import Dataset
 from features.digests import digest
-from features.images import from_array
-from features.keypoints import Keypoints, detect
 from features.pairs import Pair, View, mapped, own_pair, read_pair, truth_by_label
 from features.parameters import Parameter, seed_parameter
+from features.points.images import from_array
+from features.points.keypoints import Keypoints, detect
 
 seeds = st.integers(0, 2**31 - 1)
 

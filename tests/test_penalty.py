@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adgm import ADGM, ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
-from adgm.local_search import improve
 from adgm.penalty import AUTO, coupling_strength
+from adgm.search.local_search import improve
 from tests.oracles import tensors
 from tests.problems import distances, mixed, planted, squared_difference
 

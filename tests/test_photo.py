@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from adgm import METHODS, solve
-from features import agreement, rootsift
 from features.datasets import warp
-from features.images import from_array
-from features.keypoints import Keypoints, detect
 from features.models import MODELS
 from features.pairs import Pair, View, mapped
+from features.points import local_maps, rootsift
+from features.points.images import from_array
+from features.points.keypoints import Keypoints, detect
 
 
 def looking(n, seed=0):
@@ -112,7 +112,7 @@ def test_agreement_against_a_loop():
     left, right = rng.uniform(0, 50, (6, 2)), rng.uniform(0, 50, (7, 2))
     rows, cols = np.nonzero(rng.uniform(size=(6, 7)) < 0.5)
     linear, stretch = rng.normal(size=(len(rows), 2, 2)), rng.uniform(0.1, 0.5, len(rows))
-    edges = agreement.neighbours(left, 3)
+    edges = local_maps.neighbours(left, 3)
     expected = {}
     for i, j in edges.tolist():
         for p in np.flatnonzero(rows == i):
@@ -122,7 +122,7 @@ def test_agreement_against_a_loop():
                 ratio = np.mean(misses) / (max(stretch[p], stretch[q]) * np.linalg.norm(across) + 4)
                 if ratio < 2 and cols[p] != cols[q]:
                     expected[int(p), int(q)] = np.exp(-(ratio**2))
-    found = agreement.agreement(left, right, rows, cols, linear, edges, stretch, 4.0)
+    found = local_maps.agreement(left, right, rows, cols, linear, edges, stretch, 4.0)
     assert dict(
         zip(zip(*(f.tolist() for f in found[:2]), strict=True), found[2].tolist(), strict=True)
     ) == pytest.approx(expected)
@@ -131,10 +131,10 @@ def test_agreement_against_a_loop():
 
 def test_nearest_both_ways_against_sorting():
     looks = np.random.default_rng(1).uniform(size=(9, 12)).astype(np.float32)
-    near = agreement.nearest_both_ways(looks, 4)
+    near = local_maps.nearest_both_ways(looks, 4)
     assert_array_equal(near[0], np.argsort(looks, axis=1)[:, :4])
     assert_array_equal(near[1], np.argsort(looks.T, axis=1)[:, :4])
-    rows, cols = agreement.either_way(near, 2)
+    rows, cols = local_maps.either_way(near, 2)
     expected = {(i, s) for i in range(9) for s in np.argsort(looks[i])[:2].tolist()}
     expected |= {(i, s) for s in range(12) for i in np.argsort(looks[:, s])[:2].tolist()}
     assert set(zip(rows.tolist(), cols.tolist(), strict=True)) == expected
@@ -146,11 +146,11 @@ def test_local_maps_leave_the_point_itself_out_and_ignore_outliers():
     right = mapped(matrix, xy)
     true = right.copy()
     right[::6] += 80
-    expected = agreement.local_maps(xy, np.stack([np.arange(60)] * 2, 1), right, 3.0)
+    expected = local_maps.local_maps(xy, np.stack([np.arange(60)] * 2, 1), right, 3.0)
     assert expected.agreed.mean() > 0.9
     assert_allclose(expected.place[expected.agreed], true[expected.agreed], atol=1.5)  # even of those that were moved
     assert_allclose(expected.linear[expected.agreed].mean(axis=0), matrix[:2, :2], atol=0.05)
-    none = agreement.local_maps(xy, np.empty((0, 2), np.int64), right, 3.0)
+    none = local_maps.local_maps(xy, np.empty((0, 2), np.int64), right, 3.0)
     assert not none.agreed.any()
 
 

@@ -9,9 +9,9 @@ from experiments.spec import Experiment, Panel, Variant, Wrong
 from experiments.store import SHIPPED
 from experiments.studies import photos
 from experiments.trials import grouped, run_group
+from features.judge.classics import CLASSICS
+from features.judge.verification import verify
 from features.matching import match
-from features.ransac import CLASSICS
-from features.verification import verify
 
 PLAIN, SLANTED = photos.LOOKS
 TINY = Experiment(

@@ -9,7 +9,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from ui.pictures import inline
+from ui.parts.pictures import inline
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -51,7 +51,7 @@ def contrast(one, other):
 
 def test_small_print_and_what_stands_on_a_button_can_be_read_in_both_themes():
     theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
-    style = (ROOT / "ui" / "page.css").read_text(encoding="utf-8")
+    style = (ROOT / "ui" / "shell" / "page.css").read_text(encoding="utf-8")
     on_light, on_dark = re.search(r'button-primary"\] \{ color: light-dark\((#\w{6}), (#\w{6})\)', style, re.I).groups()
     text = [int(theme["light"]["textColor"][at : at + 2], 16) for at in (1, 3, 5)]
     caption = "#" + "".join(f"{round(0.6 * one + 0.4 * 255):02x}" for one in text)  # Streamlit's captions are faint

@@ -15,11 +15,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from features import point_files
-from features.keypoints import Keypoints
+from features.files import point_files
+from features.files.matlab import read_matlab
+from features.files.point_files import PointFileError, outside, read_points, read_truth, write_points, write_truth
 from features.limits import LIMITS
-from features.matlab import read_matlab
-from features.point_files import PointFileError, outside, read_points, read_truth, write_points, write_truth
+from features.points.keypoints import Keypoints
 
 quick = settings(deadline=None, derandomize=True, max_examples=40)
 TRIANGLE = Keypoints([[1.5, 2], [30, 4.25], [5, 60]], labels=("nose", 'left "ear", low', ""))

@@ -8,19 +8,21 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ui.jobs.job
-import ui.jobs.pool
+import ui.jobs.scheduler
 import ui.jobs.task
-from adgm import ADGM, Dense, Problem, computing
-from adgm.deadline import check_time, waited_for
-from features import lessons
+from adgm import ADGM, Dense, Problem
+from adgm.machine import computing
+from adgm.machine.deadline import check_time, waited_for
 from features.datasets import DATASETS
+from features.explain import lessons
 from features.limits import LAPTOP
 from test_job import counters_round_to_their_count, counting, eventually, run  # noqa: F401
-from ui import data
+from ui.choice import dataset_download
 from ui.jobs.job import Job
-from ui.jobs.pool import JobPool, Visitor
+from ui.jobs.scheduler import JobPool, Visitor
 from ui.jobs.task import Task
-from ui.learn import CHAPTERS, chapter
+from ui.learn import chapter
+from ui.learn.chapters import CHAPTERS
 
 EASY = Problem((2, 2), [Dense(np.eye(4))])
 
@@ -152,7 +154,7 @@ def test_an_errand_gives_its_value_or_its_error(one_place):
 
 def test_an_errand_that_takes_too_long_is_given_up_and_keeps_its_place_to_the_end(one_place, monkeypatch):
     clock, end = [0.0], threading.Event()
-    monkeypatch.setattr(ui.jobs.pool, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ui.jobs.scheduler, "monotonic", lambda: clock[0])
 
     def work() -> None:
         clock[0] += 100
@@ -223,7 +225,7 @@ def test_a_lock_that_others_may_wait_for_is_not_taken_along(run, one_place, ends
 
 def test_letting_others_go_first_is_not_counted(monkeypatch, one_place):
     clock, own = [0.0], threading.local()
-    monkeypatch.setattr(ui.jobs.pool, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ui.jobs.scheduler, "monotonic", lambda: clock[0])
     monkeypatch.setattr(computing, "thread_time", lambda: getattr(own, "seconds", 0.0))
     other, begun = threading.Event(), threading.Event()
 
@@ -249,7 +251,7 @@ def test_letting_others_go_first_is_not_counted(monkeypatch, one_place):
 
 def test_a_task_computes_no_longer_than_a_run_may(monkeypatch, one_place):
     clock = [0.0]
-    monkeypatch.setattr(ui.jobs.pool, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ui.jobs.scheduler, "monotonic", lambda: clock[0])
     monkeypatch.setattr(ui.jobs.task, "LIMITS", replace(LAPTOP, job_seconds=5.0))
 
     def work(report) -> None:
@@ -266,7 +268,7 @@ def test_a_task_computes_no_longer_than_a_run_may(monkeypatch, one_place):
 
 
 def learn() -> None:
-    from ui.learn import show
+    from ui.learn.page import show
 
     show()
 
@@ -297,15 +299,15 @@ def test_no_chapter_solves_in_the_thread_that_draws_it(monkeypatch, noted, key):
 
 def test_a_pair_of_a_data_set_is_loaded_in_a_place_of_the_pool(monkeypatch, noted):
     monkeypatch.setitem(DATASETS, "watched", replace(DATASETS["random"], make=noted(DATASETS["random"].make)))
-    data.load.clear()
-    assert data.load("watched", (("inliers", 5), ("outliers", 0))).shape == (5, 5)
+    dataset_download.load.clear()
+    assert dataset_download.load("watched", (("inliers", 5), ("outliers", 0))).shape == (5, 5)
     assert noted.names == ["errand"]
 
 
 def taking() -> None:
     import threading
 
-    from ui.downloads import download
+    from ui.parts.downloads import download
 
     download("Small", "small.csv", "a,b")
     download("Made", "made.csv", lambda: threading.current_thread().name)

@@ -6,11 +6,12 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, portfolio, solve
-from adgm.baselines.dd import BoundState
-from adgm.lower_bound import bound, hopeless
-from adgm.members import Member, MemberState, member, split
-from adgm.portfolio import Portfolio, PortfolioState
+from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, solve
+from adgm.bounds.bound import bound, hopeless
+from adgm.bounds.branch_and_bound import BoundState
+from adgm.search import portfolio
+from adgm.search.portfolio import Portfolio, PortfolioState
+from adgm.search.portfolio_members import Member, MemberState, member, split
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 

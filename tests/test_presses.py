@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ui import presses, scrubber, toolbar
-from ui.presses import MOST, PRESSES, Presses
-from ui.state import LATE, RHO, RUN, START
+from ui.match import presses, timeline, toolbar
+from ui.match.presses import MOST, PRESSES, Presses
+from ui.shell.session_slots import LATE, RHO, RUN, START
 
 
 class Stopped(BaseException):
@@ -45,8 +45,8 @@ class Store(dict):
 @pytest.fixture
 def store(monkeypatch) -> Store:
     session = Store()
-    monkeypatch.setattr("ui.state.st", SimpleNamespace(session_state=session))
-    monkeypatch.setattr(scrubber, "st", SimpleNamespace(session_state=session))
+    monkeypatch.setattr("ui.shell.session_slots.st", SimpleNamespace(session_state=session))
+    monkeypatch.setattr(timeline, "st", SimpleNamespace(session_state=session))
     return session
 
 
@@ -162,7 +162,7 @@ def test_a_drawing_that_is_stopped_in_the_middle_leaves_nothing_undone_and_nothi
             PRESSES.perform(session.id)  # the next drawing
         store.stops_after = None
         last_rho = [one for one in fresh.told if isinstance(one, float)][-1:]
-        slider = scrubber.position(store["run"], scrubber.labels_of(store["run"]))
+        slider = timeline.position(store["run"], timeline.labels_of(store["run"]))
         return stopped, (fresh.status, fresh.at, last_rho, RHO.get(), LATE.get(), slider)
 
     _, undisturbed = come_of(None)
@@ -204,9 +204,9 @@ def test_what_comes_after_the_end_of_a_run_says_so_and_the_next_press_takes_that
     do(session, key)
     assert "came too late: run 1 was over" in (LATE.get() or "")
     do(session, "play")
-    assert LATE.get() is None and scrubber.playing()
+    assert LATE.get() is None and timeline.playing()
     do(session, "hold")
-    assert not scrubber.playing()
+    assert not timeline.playing()
 
 
 def test_stop_twice_is_stop(session, store, job):

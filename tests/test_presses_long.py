@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from experiments.browser import Server, serving
+from experiments.tools.browser import Server, serving
 from features.datasets import DATASETS
 from features.models import MODELS
 from features.recipe import Recipe

@@ -9,18 +9,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adgm import ADGM, ANY, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, iterate, prices, reference, solve
-from adgm.fusion import Fusion
-from adgm.hyperedges import from_hyperedges, or_from_hyperedges, strongest
+from adgm.machine.numpy_fallback import plain as plain_problem
 from adgm.penalty import AUTO
-from adgm.plain import plain as plain_problem
 from adgm.run import Run
-from features import lessons
+from adgm.search.fusion import Fusion
+from adgm.search.hyperedges import from_hyperedges, or_from_hyperedges, strongest
 from features.__main__ import main
-from features.problem_files import ProblemFile, write_problem
+from features.explain import lessons
+from features.files.problem_files import ProblemFile, write_problem
 from oracles import energy
 from problems import distances, mixed, planted
-from ui import lead
-from ui.jobs.meanwhile import Meanwhile
+from ui.jobs.numpy_fallback import Meanwhile
+from ui.match import lead
 
 DEFAULT = METHODS["adgm"].make
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adgm import ANY, EXACTLY_ONE, Dense, Formula, Problem, Sparse, _tables, solve
+from adgm import ANY, EXACTLY_ONE, Dense, Formula, Problem, Sparse, solve
+from adgm.costs import tables
 from adgm.layout import Layout
 from oracles import brute_force, contraction, energy, tensors
 from problems import distances, mixed, random_sparse, squared_difference
@@ -67,7 +68,7 @@ def on_edges(where: str, symmetric: bool, *, functions: bool = False, **options)
 @pytest.mark.parametrize("where", EDGES)
 def test_a_formula_on_edges_counts_there_and_nowhere_else(where, symmetric, store, masked, monkeypatch):
     share, memory = STORES[store]
-    monkeypatch.setattr(_tables, "DENSE_SHARE", share)
+    monkeypatch.setattr(tables, "DENSE_SHARE", share)
     mask = np.random.default_rng(5).random((4, 5)) < 0.7 if masked else np.ones((4, 5), bool)
     problem = on_edges(where, symmetric, memory=memory, candidates=mask if masked else None)
     if where != "nowhere":
@@ -88,7 +89,7 @@ def test_a_formula_on_edges_counts_there_and_nowhere_else(where, symmetric, stor
 def test_every_store_of_a_formula_on_edges_gives_the_same_matching(where, method, monkeypatch):
     found = []
     for share, memory in STORES.values():
-        monkeypatch.setattr(_tables, "DENSE_SHARE", share)
+        monkeypatch.setattr(tables, "DENSE_SHARE", share)
         problem = on_edges(where, True, rows=EXACTLY_ONE, memory=max(memory, 1 << 16))
         found.append(solve(problem, method).energy)
     found.append(solve(problem.transposed(), method).energy)

@@ -14,12 +14,10 @@ from numpy.testing import assert_array_equal
 
 from adgm import ANY, METHODS, Dense, Formula, Problem, Sparse, solve
 from adgm.problem import CONSTRAINTS
-from features import problem_files
 from features.__main__ import main
 from features.datasets import DATASETS
-from features.images import Image
-from features.models import MODELS
-from features.problem_files import (
+from features.files import problem_files
+from features.files.problem_files import (
     ProblemFile,
     ProblemFileError,
     add_companion,
@@ -37,6 +35,8 @@ from features.problem_files import (
     write_problem,
     write_solution,
 )
+from features.models import MODELS
+from features.points.images import Image
 from tests.problems import GENERAL, grid_distances, npz
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,9 +8,9 @@ from numpy.testing import assert_array_equal
 from scipy.optimize import quadratic_assignment
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, solve
-from adgm.baselines import FAQ
-from adgm.products import matrices
-from features.problem_files import qap, read_problem
+from adgm.costs.koopmans_beckmann import matrices
+from adgm.rivals import FAQ
+from features.files.problem_files import qap, read_problem
 from tests.problems import grid_distances, mixed
 
 

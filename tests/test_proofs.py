@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from adgm import lower_bound
-from adgm.baselines import dd
+from adgm.bounds import bound, branch_and_bound
 from adgm.problem import ANY, CONSTRAINTS
-from experiments import proofs
 from experiments.__main__ import main
+from experiments.tools import proofs
 from oracles import brute_force
 
 CLAIMS = 9
@@ -47,7 +46,7 @@ def test_the_other_side_agrees_with_brute_force_by_another_way():
 @pytest.mark.parametrize("wrong", [1e-3, 1.0])
 def test_a_proof_that_asks_for_too_little_is_told(monkeypatch, wrong):
     """As it was: a share of the whole energy."""
-    for module in (dd, lower_bound):
+    for module in (branch_and_bound, bound):
         monkeypatch.setattr(
             module, "relative_gap", lambda energy, lower, spread: 0.0 if energy - lower <= wrong * abs(energy) else 1.0
         )

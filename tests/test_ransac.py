@@ -4,11 +4,11 @@ import cv2
 import numpy as np
 import pytest
 
-from features.comparison import reference_row
-from features.images import from_array
-from features.keypoints import Keypoints
+from features.judge.classics import CLASSICS, GEOMETRIES, Ransac, nearest, ransac_matching
+from features.judge.comparison import reference_row
 from features.pairs import Pair, View
-from features.ransac import CLASSICS, GEOMETRIES, Ransac, nearest, ransac_matching
+from features.points.images import from_array
+from features.points.keypoints import Keypoints
 from features.recipe import Recipe
 
 

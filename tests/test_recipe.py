@@ -17,13 +17,13 @@ from features import pairs
 from features.__main__ import parser
 from features.cli.asked import described
 from features.datasets import DATASETS
-from features.exports import open_pair, save_pair
+from features.files.exports import open_pair, save_pair
+from features.judge.verification import KINDS
 from features.matching import match
 from features.models import MODELS
 from features.pairs import Pair
 from features.parameters import worded
 from features.recipe import CHECKS, OWN, Recipe, method_options, parse_assignments, parse_value
-from features.verification import KINDS
 
 RUNS = [
     Recipe("random", {"inliers": 8, "noise": 2.5, "seed": 3}, "B", {"sigma2": 900}, "adgm1", {"rho0": 0.05, "seed": 7}),

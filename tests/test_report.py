@@ -74,7 +74,7 @@ def test_objectives_are_similarities_for_b_and_their_ratio_is_to_the_truth(rows)
 def test_the_objective_of_a_cost_is_the_papers_largest_minus_cost():
     from adgm import solve
     from features.datasets import DATASETS
-    from features.metrics import measure, objectives
+    from features.judge.metrics import measure, objectives
     from features.models import MODELS
 
     pair = DATASETS["random"].load(images=False, inliers=5, outliers=2, noise=9.0, seed=1)

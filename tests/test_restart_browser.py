@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from experiments.browser import Visit, serving
+from experiments.tools.browser import Visit, serving
 
 pytestmark = pytest.mark.browser
 RUN = "?data=turntable&data.points=25&model=C&method=adgm1&method.tol=1e-300"

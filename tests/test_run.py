@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adgm import ADGM, METHODS, Dense, Formula, Problem, Run, State, solve
-from adgm.deadline import TimeUp, carried, check_time, deadline
+from adgm.machine.deadline import TimeUp, carried, check_time, deadline
 from adgm.methods import Entry
-from adgm.portfolio import Portfolio
+from adgm.search.portfolio import Portfolio
 from oracles import allowed
 from problems import distances, mixed, planted, squared_difference
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from experiments.browser import Visit
+from experiments.tools.browser import Visit
 
 pytestmark = pytest.mark.browser
 MANY = "?data=random&data.inliers=60&data.noise=20&model=B&method=adgm1&method.max_iter=3&run=1"

@@ -25,10 +25,10 @@ from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_app import create_streamlit_middleware
 from streamlit.web.server.starlette.starlette_path_security_middleware import PathSecurityMiddleware
 
-from experiments.browser import ROOT, serving
-from ui import streamlit_patches
-from ui.presses import PRESSES, Presses
-from ui.streamlit_patches import FRAMING, SNIFFING, clicked, leave_out_clicks, with_headers
+from experiments.tools.browser import ROOT, serving
+from ui.match.presses import PRESSES, Presses
+from ui.shell import streamlit_patches
+from ui.shell.streamlit_patches import FRAMING, SNIFFING, clicked, leave_out_clicks, with_headers
 
 
 def ran(coroutine: Any) -> Any:
@@ -236,7 +236,7 @@ def test_an_answer_of_the_server_carries_the_headers(patched):
 
 
 def test_all_of_the_pages_buttons_are_known():
-    from ui import toolbar
+    from ui.match import toolbar
 
     assert PRESSES.actions.keys() >= {"go", "back", "pause", "resume", "hold", "play", "step", "stop", "rho × 10"}
     assert {f"rho {name}" for name in toolbar.FACTORS} <= PRESSES.actions.keys()
@@ -252,7 +252,7 @@ def test_a_server_refuses_other_sites_without_asking_anybody_and_says_who_may_fr
         proxy = f"http://127.0.0.1:{outside.getsockname()[1]}"
         told = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT)}
         told |= {name.lower(): address for name, address in told.items() if "PROXY" in name}
-        with serving(command=[sys.executable, "-m", "ui.launch"], **told) as server:
+        with serving(command=[sys.executable, "-m", "ui.shell.launch"], **told) as server:
             address = f"{server.url.replace('http', 'ws', 1)}/_stcore/stream"
             for _ in range(3):
                 with pytest.raises(InvalidStatus), connect(address, origin="https://elsewhere.example"):

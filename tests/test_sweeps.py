@@ -14,12 +14,12 @@ from features.datasets import DATASETS
 from features.explain import ablation, failures, sweeps
 from features.explain.sweeps import Axis, Span, smallest_change, sweep
 from features.explain.trials import Bench, pairs_like, parameters, value_of, varied
-from features.keypoints import Keypoints
-from features.metrics import as_assignment
+from features.judge.metrics import as_assignment
 from features.models import MODELS
 from features.models.base import Model, number
 from features.pairs import Pair, View
 from features.parameters import Parameter
+from features.points.keypoints import Keypoints
 from features.recipe import OWN, Recipe
 from tests.problems import mixed
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from features.exports import keypoints
-from features.keypoints import Keypoints
+from features.files.exports import keypoints
+from features.files.point_files import read_points
 from features.pairs import View
-from features.point_files import read_points
+from features.points.keypoints import Keypoints
 from features.tables import TEX, Table, csv_lines, csv_text, guarded, tex, unguarded
 
 CELL = some.text("ab|&%$#_{}\\<>~^ρ–°1. ", min_size=1, max_size=6).map(str.strip).filter(bool)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from features import lessons
+from features.explain import lessons
 from features.recipe import Recipe
 from test_learn import Visit
-from ui import teach
+from ui.match import exercise
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,14 @@ from ui import teach
     ],
 )
 def test_a_lecturers_answer_is_compared_as_a_number_or_as_words(given, expected, good):
-    assert teach.right(given, teach.sealed(expected)) is good
+    assert exercise.right(given, exercise.sealed(expected)) is good
 
 
 @given(some.floats(-1e6, 1e6), some.floats(-0.02, 0.02))
 @settings(max_examples=25)
 def test_numbers_within_half_a_percent_are_accepted_and_beyond_one_are_not(expected, off):
     given = expected * (1 + off)
-    mine, theirs = teach.readings(repr(given)), teach.readings(repr(expected))[0]
+    mine, theirs = exercise.readings(repr(given)), exercise.readings(repr(expected))[0]
     if abs(off) <= 0.0049 or given == expected:
         assert theirs in mine
     elif abs(off) > 0.0101:
@@ -39,22 +39,25 @@ def test_numbers_within_half_a_percent_are_accepted_and_beyond_one_are_not(expec
 
 def test_a_link_does_not_tell_the_expected_answer():
     for answer in ("yes", "30", "-40.13", "model prefers this"):
-        one, other = teach.sealed(answer), teach.sealed(answer)
+        one, other = exercise.sealed(answer), exercise.sealed(answer)
         assert one != other  # salted
-        assert teach.SEAL.fullmatch(one)  # a salt and a hash, of one length for all answers
-        assert teach.right(answer, one) and not teach.right("another", one)
-    assert not teach.right("yes", "yes") and not teach.right("nan", teach.sealed("inf"))
+        assert exercise.SEAL.fullmatch(one)  # a salt and a hash, of one length for all answers
+        assert exercise.right(answer, one) and not exercise.right("another", one)
+    assert not exercise.right("yes", "yes") and not exercise.right("nan", exercise.sealed("inf"))
 
 
 def match() -> None:
-    from ui import match, present
+    from ui.match import page as match
+    from ui.shell import presenter
 
-    present.begin()
+    presenter.begin()
     match.show()()
 
 
 def test_a_link_brings_a_question_to_match_and_a_wrong_answer_a_second_look():
-    visit = Visit(match, **lessons.STUCK.to_query(), ask="Is **it** stuck?", answer=teach.sealed("yes"), lock="model")
+    visit = Visit(
+        match, **lessons.STUCK.to_query(), ask="Is **it** stuck?", answer=exercise.sealed("yes"), lock="model"
+    )
     assert "Is **it** stuck?" in [text.value for text in visit.test.text]  # as text, not as markup
     box = next(box for box in visit.test.text_input if box.key == "teach answer")
     box.set_value("no")
@@ -74,6 +77,6 @@ def test_what_is_on_the_screen_becomes_a_link_with_a_question():
     visit.run()
     link = next(code.value for code in visit.test.code if "ask=" in code.value)
     words = dict(parse_qsl(urlsplit(link).query))
-    assert "stuck" not in link and teach.right("Stuck", words.pop("answer"))
+    assert "stuck" not in link and exercise.right("Stuck", words.pop("answer"))
     assert (words.pop("ask"), words.pop("lock")) == ("How many & why?", "rho,model")
     assert Recipe.from_query(words) == lessons.STUCK

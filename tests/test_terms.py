@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from adgm import ANY, solve
-from adgm.terms import paid_terms, shares
+from adgm.explain.terms import paid_terms, shares
 from oracles import energy
 from problems import mixed, planted
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
-from adgm import tied_rows as tied
-from adgm.branch_and_bound import Node, PairCosts, bytes_needed
-from adgm.fusion import dual_start, fuse, grown
-from adgm.lower_bound import bound, searchable
+from adgm.bounds import tied_pairs as tied
+from adgm.bounds.all_pairs import Node, PairCosts, bytes_needed
+from adgm.bounds.bound import bound, searchable
 from adgm.run import Run
+from adgm.search.fusion import dual_start, fuse, grown
 from features.datasets import DATASETS
 from tests.oracles import allowed
 from tests.oracles_bound import energy, matchings, optimum
@@ -21,7 +21,7 @@ SIDES = list(product((AT_MOST_ONE, EXACTLY_ONE), repeat=2))
 @pytest.fixture(autouse=True)
 def all_are_large(monkeypatch):
     monkeypatch.setattr(tied, "MOST_DENSE", 0)
-    monkeypatch.setattr("adgm.fusion.LARGE", 0)
+    monkeypatch.setattr("adgm.search.fusion.LARGE", 0)
 
 
 def sparse(seed, sides=(AT_MOST_ONE, AT_MOST_ONE)):
@@ -199,7 +199,7 @@ def test_methods_begin_with_what_the_ascent_meets(monkeypatch):
     reached = problem.energy(start)
     for key in ("adgm+", "fusion"):
         assert METHODS[key].make().init(problem).best_energy <= reached + 1e-9
-    monkeypatch.setattr("adgm.fusion.LARGE", bytes_needed(problem))
+    monkeypatch.setattr("adgm.search.fusion.LARGE", bytes_needed(problem))
     assert dual_start(problem) is None
     assert dual_start(sparse(3, SIDES[3])) is None
 
@@ -234,7 +234,7 @@ def test_matchings_of_listed_costs_are_merged_as_those_of_stored_ones(monkeypatc
     draws = [solve(problem, METHODS["adgm"].make(max_iter=int(n))).assignment for n in (2, 400)]
     draws.append(draws[0] & (rng.random(problem.n) < 0.9))
     merged = [fuse(problem, a, b) for a in draws for b in draws]
-    monkeypatch.setattr("adgm.local_search.WHOLE", 0)
+    monkeypatch.setattr("adgm.search.local_search.WHOLE", 0)
     again = cells(seed=1)
     for (matching, change), (other, same) in zip(
         merged, (fuse(again, a, b) for a in draws for b in draws), strict=True

@@ -5,8 +5,8 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from ui import upload_budget
-from ui.upload_budget import LEAST, UploadBudget
+from ui.shell import upload_quota
+from ui.shell.upload_quota import LEAST, UploadBudget
 
 UNIT = LEAST
 
@@ -73,13 +73,13 @@ def test_a_million_empty_files_are_not_kept_either():
 
 
 def test_a_server_is_watched_over_once_however_often_it_is_begun(monkeypatch: pytest.MonkeyPatch):
-    upload_budget.begin()  # no server: nothing to watch
+    upload_quota.begin()  # no server: nothing to watch
     files = MemoryUploadedFileManager("/upload")
     monkeypatch.setattr(runtime, "exists", lambda: True)
     monkeypatch.setattr(runtime, "get_instance", lambda: type("Server", (), {"uploaded_file_mgr": files}))
-    upload_budget.begin()
+    upload_quota.begin()
     watched = files.add_file
-    upload_budget.begin()
+    upload_quota.begin()
     assert files.add_file is watched and isinstance(watched.__self__, UploadBudget)
     files.add_file("me", UploadedFileRec("a", "a", "", b"x"))
     assert list(files.file_storage["me"]) == ["a"]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from features.datasets import DATASETS
-from features.exports import save_pair
+from features.files.exports import save_pair
 from features.recipe import OWN, Recipe
 from test_match_page import Page
-from ui.state import RUN
-from ui.uploads import ONE_MORE
+from ui.choice.uploads import ONE_MORE
+from ui.shell.session_slots import RUN
 
 
 def upload(page: Page, key: str, *file: Any) -> None:

@@ -11,12 +11,12 @@ from numpy.testing import assert_array_equal
 
 from adgm import METHODS, solve
 from features.datasets import warp
-from features.images import from_array
-from features.keypoints import Keypoints
+from features.judge.verification import KINDS, Map, along, best_map, errors, fit, gric, missing, verify
 from features.models import MODELS
 from features.pairs import Pair, View, mapped
-from features.slants import Slant, agreeing, detect_both
-from features.verification import KINDS, Map, along, best_map, errors, fit, gric, missing, verify
+from features.points.images import from_array
+from features.points.keypoints import Keypoints
+from features.points.slants import Slant, agreeing, detect_both
 
 HOMOGRAPHY = np.array([[0.9, -0.2, 60], [0.25, 1.1, -20], [3e-4, 1e-4, 1]])
 AFFINE = np.array([[0.9, -0.2, 60], [0.25, 1.1, -20], [0, 0, 1]])

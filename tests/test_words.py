@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ui.words import literal
+from ui.parts.escape import literal
 
 SPECIAL = "\\`*_{}[]()#+-.!|<>$:~&"  # of Markdown and of what Streamlit adds: formulas, colours, icons, entities
 

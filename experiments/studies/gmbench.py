@@ -28,9 +28,9 @@ from experiments.trials import load
 from features.datasets import DATASETS
 from features.datasets.folder import folder_dataset
 from features.datasets.gmbench import CITE, INSTANCES, NUMBERS
+from features.files.problem_files import open_problem, problems_in
 from features.plots.figures import save
 from features.plots.theme import FAINT, method_look
-from features.problem_files import open_problem, problems_in
 from features.tables import Table
 
 GAPS = (1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0)

@@ -6,11 +6,11 @@ from typing import Any
 
 from adgm.problem import CONSTRAINTS
 from features.cli.base import PROGRAM, complain, listed, several
-from features.exports import open_pair
-from features.keypoints import DETECTORS, summary
+from features.files.exports import open_pair
+from features.files.point_files import outside
 from features.matching import IMAGES, LANDMARKS
 from features.pairs import POINTS, SIDES, Pair, file_bytes, read_pair
-from features.point_files import outside
+from features.points.keypoints import DETECTORS, summary
 from features.recipe import CHECKS, CONSTRAINED, DATA, METHOD, MODEL, OWN, Recipe
 
 POINT_WORDS = ("points", "detector", "left-points", "right-points", "truth")

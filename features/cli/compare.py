@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from adgm import METHODS, Problem
-from features import comparison
 from features.cli.asked import add_command, described
 from features.cli.base import PROGRAM, complain, listed, several, write
-from features.metrics import number
+from features.judge import comparison
+from features.judge.classics import CLASSICS
+from features.judge.metrics import number
 from features.models import MODELS
 from features.plots import figures
-from features.ransac import CLASSICS
 from features.recipe import parse_value
 
 TABLES: dict[str, Callable[[Sequence[comparison.Row]], str]] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from features.datasets import gmbench
-from features.problem_files import (
+from features.files.problem_files import (
     FORMATS,
     companions,
     format_of,

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from adgm.exchanges import WAYS, named_matches
-from adgm.margins import EFFORT, Margin
-from adgm.terms import Match, Term
+from adgm.explain.margins import EFFORT, Margin
+from adgm.explain.paths import WAYS, named_matches
+from adgm.explain.terms import Match, Term
 from features.cli.asked import add_command, described
 from features.cli.base import PROGRAM, several, write
 from features.explain.calibration import CLAIMS, Observed, calibrate, observe

@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
-from features import exports
 from features.cli.asked import add_command, described
 from features.cli.base import PROGRAM, several, write
+from features.files import exports
 from features.matching import Matching, match
 from features.pairs import SIDES
 from features.plots import figures

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from adgm import METHODS, Problem, State, solve
-from adgm.computing import ProcessorTime
-from adgm.lower_bound import bound, refusal
+from adgm.bounds.bound import bound, refusal
+from adgm.machine.computing import ProcessorTime
 from adgm.rounding import Assignment, best_rounding
 from features.cli.base import listed, several
-from features.metrics import BETTER, WORD, matched_pairs, number, score
-from features.problem_files import ProblemFile, ProblemFileError, open_problem, write_solution, write_truth
+from features.files.problem_files import ProblemFile, ProblemFileError, open_problem, write_solution, write_truth
+from features.judge.metrics import BETTER, WORD, matched_pairs, number, score
 from features.recipe import parse_assignments
 
 EVERY = 10  # iterations between two looks

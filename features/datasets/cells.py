@@ -19,13 +19,13 @@ import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
 
 from adgm import Dense, Problem, Sparse
-from adgm.deadline import check_time
+from adgm.machine.deadline import check_time
 from features.datasets.base import Dataset
-from features.images import Image, from_array
-from features.keypoints import Keypoints
 from features.limits import LIMITS
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
+from features.points.images import Image, from_array
+from features.points.keypoints import Keypoints
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]

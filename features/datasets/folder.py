@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 
 from features.datasets.base import Dataset
+from features.files.problem_files import as_pair, open_problem, problems_in
 from features.pairs import Pair
 from features.parameters import Parameter, seed_parameter
-from features.problem_files import as_pair, open_problem, problems_in
 
 
 def load(files: list[Path], *, images: bool, number: int, seed: int) -> Pair:

@@ -23,11 +23,11 @@ from features.datasets.base import Dataset
 from features.datasets.download import available
 from features.datasets.photos import contours, photographs
 from features.datasets.sequences import frame_image, frame_points
-from features.graphs import delaunay
-from features.images import Image
+from features.files.problem_files import ProblemFile, as_pair, normal_form
 from features.pairs import Pair
 from features.parameters import Parameter, seed_parameter
-from features.problem_files import ProblemFile, as_pair, normal_form
+from features.points.graphs import delaunay
+from features.points.images import Image
 
 Floats = NDArray[np.float64]
 Cost = Callable[[Floats, Floats], Floats]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from features.datasets.base import Dataset, tolerance_parameter
 from features.datasets.download import data_dirs, find
-from features.images import Image, decode
-from features.keypoints import DETECTORS
 from features.pairs import SIDES, Pair, View, found_in
 from features.parameters import Parameter, seed_parameter
+from features.points.images import Image, decode
+from features.points.keypoints import DETECTORS
 
 SCENES = {
     "graf": "view",

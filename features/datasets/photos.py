@@ -8,12 +8,12 @@ import numpy as np
 
 from features.datasets.base import Dataset
 from features.datasets.download import available, find
-from features.images import Image, from_array
-from features.matlab import read_matlab
-from features.npz import Arrays
+from features.files.matlab import read_matlab
+from features.files.npz import Arrays
+from features.files.point_files import contour_features
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
-from features.point_files import contour_features
+from features.points.images import Image, from_array
 
 PAIRS = {"cars": 30, "motorbikes": 20}
 LABELS = {"cars": "Cars", "motorbikes": "Motorbikes"}

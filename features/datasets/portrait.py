@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from features.datasets.base import Dataset, tolerance_parameter
 from features.datasets.warp import SIZE, TABLE, photograph
-from features.images import Image, from_array
-from features.keypoints import DETECTORS
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
-from features.slants import SIDES, detect_both
+from features.points.images import Image, from_array
+from features.points.keypoints import DETECTORS
+from features.points.slants import SIDES, detect_both
 
 Floats = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.datasets.base import Dataset
-from features.images import Image, from_array
-from features.keypoints import Keypoints
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
+from features.points.images import Image, from_array
+from features.points.keypoints import Keypoints
 
 SIDE = 480  # pixels; the left points are uniform in a square of this side, less a margin
 MARGIN = 36

@@ -8,10 +8,10 @@ import numpy as np
 
 from features.datasets.base import Dataset
 from features.datasets.download import available, find
-from features.images import Image, decode
-from features.keypoints import Keypoints
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
+from features.points.images import Image, decode
+from features.points.keypoints import Keypoints
 
 POINTS = 30
 FRAMES = {"house": 111, "hotel": 101}

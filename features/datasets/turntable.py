@@ -35,10 +35,10 @@ from features.datasets.render import (
     slab,
     warp,
 )
-from features.images import Image, decode, from_array
-from features.keypoints import Keypoints
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
+from features.points.images import Image, decode, from_array
+from features.points.keypoints import Keypoints
 
 VIEWS = 91  # one per degree: view v looks from v − 45 degrees right of the front
 FRAME = (640, 480)

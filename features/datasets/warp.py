@@ -16,10 +16,10 @@ import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
 
 from features.datasets.base import Dataset
-from features.images import Image, decode, from_array
-from features.keypoints import DETECTORS, detect, spread
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
+from features.points.images import Image, decode, from_array
+from features.points.keypoints import DETECTORS, detect, spread
 
 Points = NDArray[np.float64]  # (n, 2)
 Map = Callable[[Points], Points]

@@ -9,11 +9,11 @@ import numpy as np
 
 from features.datasets.base import Dataset
 from features.datasets.download import MissingData, find, sources_of
-from features.images import Image, decode
-from features.keypoints import Keypoints
-from features.matlab import read_matlab
+from features.files.matlab import read_matlab
 from features.pairs import Pair, View
 from features.parameters import Parameter, seed_parameter
+from features.points.images import Image, decode
+from features.points.keypoints import Keypoints
 
 CLASSES = ("Car", "Duck", "Face", "Motorbike", "Winebottle")
 LANDMARKS = 10

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from adgm import Dense, Formula, Problem, Sparse
-from adgm.deadline import check_time
-from adgm.ledger import named
+from adgm.explain.ledger import named
+from adgm.machine.deadline import check_time
 from features.explain.case import TERMS
 from features.explain.sweeps import is_right
 from features.explain.trials import Bench, Trial, parameters, place, trial_of, value_of, varied
+from features.judge.metrics import score
 from features.matching import Matching
-from features.metrics import score
 from features.models import MODELS
 from features.models.base import Potential
 from features.pairs import Pair

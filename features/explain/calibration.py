@@ -11,10 +11,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adgm.margins import margins
+from adgm.explain.margins import margins
 from features.explain.case import case_of
 from features.explain.stability import stability
-from features.metrics import kinds
+from features.judge.metrics import kinds
 from features.recipe import Recipe
 
 Floats = NDArray[np.float64]

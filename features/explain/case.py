@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import Problem
-from adgm.exchanges import Path, Way, exchange_of, path
-from adgm.ledger import WORDS, Ledger, ledger, named
-from adgm.margins import Margin, margins
+from adgm.explain.ledger import WORDS, Ledger, ledger, named
+from adgm.explain.margins import Margin, margins
+from adgm.explain.paths import Path, Way, exchange_of, path
+from adgm.explain.terms import Match
 from adgm.rounding import Assignment
-from adgm.terms import Match
+from features.judge.metrics import Metrics, kinds, matched_pairs, measure, true_assignment
 from features.matching import Matching, match
-from features.metrics import Metrics, kinds, matched_pairs, measure, true_assignment
 from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import Pair
@@ -101,7 +101,7 @@ class Case:
         return path(self.problem, self.answer, self.other(), way)
 
     def margins(self, **options: Any) -> tuple[Margin, ...]:
-        """How much dearer it is to do without each match; see `adgm.margins`."""
+        """How much dearer it is to do without each match; see `adgm.explain.margins`."""
         return margins(self.problem, self.answer, rivals=self.rivals, **options)
 
     @property

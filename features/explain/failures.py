@@ -19,10 +19,10 @@ import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
 
 from adgm import EXACTLY_ONE, Problem
-from adgm.deadline import check_time
+from adgm.machine.deadline import check_time
 from features.explain.max_margin import energy_of
 from features.explain.trials import Bench, Trial
-from features.metrics import matched_pairs, true_assignment
+from features.judge.metrics import matched_pairs, true_assignment
 from features.pairs import Pair
 from features.recipe import Recipe
 from features.tables import Table

@@ -155,7 +155,7 @@ class Fitting:
     """A fit as it goes: `run` yields every step; then `found` is the result.
 
     `names`: parameters of the model, as in a link ("model.eta"); all of its numbers that are not whole if None.
-    `pair`: where the recipes are about a pair of one's own. Stop it by `adgm.deadline`.
+    `pair`: where the recipes are about a pair of one's own. Stop it by `adgm.machine.deadline`.
     """
 
     def __init__(

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from adgm import Problem, Sparse
-from adgm.deadline import check_time
+from adgm.machine.deadline import check_time
 from adgm.rounding import hungarian
 from features.explain.sweeps import Span
 from features.explain.trials import Bench, parameter, value_of, varied
-from features.metrics import as_assignment, matched_pairs, true_assignment
+from features.judge.metrics import as_assignment, matched_pairs, true_assignment
 from features.pairs import Pair
 from features.recipe import Recipe
 

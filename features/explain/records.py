@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from adgm.exchanges import Path, named_matches
-from adgm.ledger import Ledger
-from adgm.margins import Margin
-from adgm.terms import Match
+from adgm.explain.ledger import Ledger
+from adgm.explain.margins import Margin
+from adgm.explain.paths import Path, named_matches
+from adgm.explain.terms import Match
 
 Record = dict[str, Any]
 

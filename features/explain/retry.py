@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from adgm import METHODS, solve
-from adgm.local_search import improve
 from adgm.rounding import Assignment
+from adgm.search.local_search import improve
 from adgm.solver import ADGM
 from features.explain.case import Case
-from features.metrics import SAME, WORD, measure, number, score
+from features.judge.metrics import SAME, WORD, measure, number, score
 
 Watch = Callable[[Any], object]
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from adgm import METHODS
 from features import plots
 from features.explain.trials import Trial, parameters, trial_of, value_of
+from features.judge.metrics import WORD
 from features.limits import LIMITS
 from features.matching import Matching
-from features.metrics import WORD
 from features.models import MODELS
 from features.pairs import Pair, View
 from features.recipe import PARTS

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adgm.deadline import check_time
-from adgm.terms import Match
+from adgm.explain.terms import Match
+from adgm.machine.deadline import check_time
 from features.explain.case import Case
-from features.metrics import matched_pairs
+from features.judge.metrics import matched_pairs
 from features.models import MODELS
 from features.pairs import Pair, View
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from features.explain.trials import Bench, Trial, parameter, value_of, varied
-from features.metrics import kinds
+from features.judge.metrics import kinds
 from features.pairs import Pair
 from features.parameters import Parameter, Value
 from features.recipe import Recipe

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import METHODS, Problem
-from adgm.deadline import check_time
+from adgm.machine.deadline import check_time
 from adgm.options import options
 from features.datasets import DATASETS
-from features.descriptors import DESCRIPTORS
+from features.judge.metrics import Kind, Metrics
 from features.matching import Matching
-from features.metrics import Kind, Metrics
 from features.models import MODELS
 from features.pairs import Pair
 from features.parameters import Parameter
+from features.points.descriptors import DESCRIPTORS
 from features.recipe import METHOD, OWN, PARTS, Recipe, method_options
 
 T = TypeVar("T")
@@ -83,7 +83,8 @@ class Bench:
         return _kept(self.problems, key, MOST_PROBLEMS, lambda: recipe.problem(pair))
 
     def run(self, recipe: Recipe, *, time_limit: float | None = None) -> Trial:
-        """Solve it, and say what it is worth; within a deadline (`adgm.deadline`) only while that has not passed."""
+        """Solve it, and say what it is worth; within a deadline (`adgm.machine.deadline`) only while that has not
+        passed."""
         check_time()
         pair, problem = self.pair(recipe), self.problem(recipe)
         result = recipe.run(problem, time_limit=time_limit)

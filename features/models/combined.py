@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import Dense, Formula, Sparse
-from features.descriptors import DESCRIPTORS
-from features.graphs import GRAPHS
 from features.models.base import Model, Potential, choice, number
 from features.models.pairwise import LENGTH_AND_ANGLE, edge_vectors, linear_cost
 from features.models.sampled import angle_sines, similar_tuples
 from features.pairs import Pair
+from features.points.descriptors import DESCRIPTORS
+from features.points.graphs import GRAPHS
 
 Floats = NDArray[np.float64]
 

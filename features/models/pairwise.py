@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adgm import Dense, Formula
-from features.descriptors import shape_context_cost
-from features.graphs import GRAPHS, as_points
 from features.models.base import Model, Potential, number
 from features.pairs import Pair
+from features.points.descriptors import shape_context_cost
+from features.points.graphs import GRAPHS, as_points
 
 Floats = NDArray[np.float64]
 

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import AT_MOST_ONE, Problem, Sparse
-from features.agreement import STRETCH, Candidates, agreement, neighbours, propose
-from features.descriptors import appearance_cost
 from features.models.base import Model, number
 from features.pairs import Pair
+from features.points.descriptors import appearance_cost
+from features.points.local_maps import STRETCH, Candidates, agreement, neighbours, propose
 
 Floats = NDArray[np.float64]
 

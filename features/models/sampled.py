@@ -13,10 +13,10 @@ import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
 
 from adgm import Sparse
-from features.graphs import all_tuples, as_points, draw_tuples
 from features.models.base import Model, Potential, choice, number
 from features.pairs import Pair
 from features.parameters import Parameter
+from features.points.graphs import all_tuples, as_points, draw_tuples
 
 Floats = NDArray[np.float64]
 Tuples = NDArray[np.int64]

@@ -14,12 +14,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from features.graphs import GRAPHS
-from features.metrics import BETTER, WORD, score
+from features.judge.metrics import BETTER, WORD, score
 from features.models.base import Sense
 from features.pairs import Pair
 from features.plots.pair import Floats, Stage, draw
 from features.plots.theme import BLUE, FAINT, GREEN, INK, ORANGE, SKY, VERMILION
+from features.points.graphs import GRAPHS
 
 WIDTH = 10.0  # inches, of one pair
 TITLE, CAPTION, LEGEND = 0.30, 0.24, 0.34  # inches

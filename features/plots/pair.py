@@ -12,10 +12,10 @@ from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
-from features.graphs import GRAPHS
-from features.metrics import kinds_of
+from features.judge.metrics import kinds_of
 from features.pairs import Pair, View
 from features.plots.theme import BLUE, INK, KINDS, PAPER, RAMP
+from features.points.graphs import GRAPHS
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adgm import METHODS
-from features.metrics import Kind
-from features.ransac import CLASSICS
+from features.judge.classics import CLASSICS
+from features.judge.metrics import Kind
 
 GREEN, VERMILION, BLUE, SKY, PURPLE, ORANGE = "#009E73", "#D55E00", "#0072B2", "#56B4E9", "#CC79A7", "#E69F00"
 INK, FAINT, PAPER = "#1b1f24", "#6b7178", "#f3f4f6"
@@ -40,7 +40,7 @@ KINDS: dict[Kind, KindLook] = {
     "missed": KindLook(BLUE, "#f5f5f5", (0, (1, 1.4)), "missed"),
 }
 CANDIDATE = KindLook("#5f6b7a", "#c9d1d9", (0, (1, 3)), "not chosen")  # strong in an iterate, not chosen
-REJECTED = KindLook("#7d8590", "#aab2bd", (0, (1, 2)), "rejected by the map")  # by `features.verification`
+REJECTED = KindLook("#7d8590", "#aab2bd", (0, (1, 2)), "rejected by the map")  # by `features.judge.verification`
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ from functools import partial
 
 import streamlit as st
 
-from adgm.terms import Match
+from adgm.explain.terms import Match
 from features.explain import Case
 from features.explain.ablation import Effect, ablation, variations
 from features.explain.trials import pairs_like
-from features.metrics import score
+from features.judge.metrics import score
 from features.recipe import OWN
-from ui.debug import exits, working
+from ui.debug import background, leave
 from ui.jobs.task import Report
-from ui.pictures import inline
-from ui.state import begin
+from ui.parts.pictures import inline
+from ui.shell.session_slots import begin
 
 SAMPLE = "ablation sample"
 LIMIT = 20.0  # seconds for each run
@@ -39,8 +39,8 @@ def show(case: Case, focus: Match | None) -> None:
         count = 0 if own else count
         left = None if focus is None else focus[0]
         question = ("ablation", left, count)
-        working.button(case, question, "Leave out, halve, double", partial(ablated, case, left, count))
-    found = working.answer(case, question)
+        background.button(case, question, "Leave out, halve, double", partial(ablated, case, left, count))
+    found = background.answer(case, question)
     if found is None or not found.value:
         st.caption("What each part of the model does to this match, to this pair and to others like it.")
         return
@@ -69,10 +69,10 @@ def show(case: Case, focus: Match | None) -> None:
         st.caption("Select a line to see its matching.")
         return
     effect = effects[at[0]]
-    st.image(inline(exits.drawn(case, effect.trials[0])[1]), caption=effect.what, width="stretch", alt=effect.what)
+    st.image(inline(leave.drawn(case, effect.trials[0])[1]), caption=effect.what, width="stretch", alt=effect.what)
     if effect.variation.opens:
         if st.button("Open on Match", key="ablation open", icon=":material/share:"):
-            exits.on_match(effect.trials[0].recipe)
+            leave.on_match(effect.trials[0].recipe)
     else:
         st.caption("The model has no parameter for this change, so it cannot be opened on Match.")
 

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from adgm.branch_and_bound import refusal
-from adgm.margins import Margin, refined
-from adgm.terms import Match
+from adgm.bounds.all_pairs import refusal
+from adgm.explain.margins import Margin, refined
+from adgm.explain.terms import Match
 from features.explain import Case
 from features.explain.calibration import CLAIMS, FEWEST, Calibration, Observed, calibrate, observe
 from features.explain.records import margin_records
@@ -15,10 +15,11 @@ from features.explain.stability import Stability, shaken
 from features.explain.trials import pairs_like
 from features.recipe import OWN
 from features.tables import csv_text
-from ui.charts.debug import calibration_chart
-from ui.debug import picture, table, working
-from ui.downloads import download
+from ui.debug import background, picture
 from ui.jobs.task import Progress, Report
+from ui.parts import table
+from ui.parts.charts.debug import calibration_chart
+from ui.parts.downloads import download
 
 EFFORTS = {"search only": 0.0, "prove": 1e7, "prove hard": 1e9}
 STEPS = 10  # of the tabu search per node: the page has more time than a script
@@ -29,8 +30,8 @@ SECONDS = 30.0  # for each run on jittered points
 
 def show(case: Case, focus: Match | None) -> None:
     effort, pixels, runs = ask(case)
-    margins = (working.answer(case, ("margins", effort)) or NOTHING).value
-    stable = (working.answer(case, ("stability", pixels, runs)) or NOTHING).value
+    margins = (background.answer(case, ("margins", effort)) or NOTHING).value
+    stable = (background.answer(case, ("stability", pixels, runs)) or NOTHING).value
     if margins is None and stable is None:
         st.caption(
             "**Margin**: how much dearer is the best matching without this match? The problem is solved again with it "
@@ -55,13 +56,13 @@ def ask(case: Case) -> tuple[float, float, int]:
         effort = EFFORTS[
             st.selectbox("Margins", offered, index=int(not reason), key="effort", width=150, help=reason or None)
         ]
-        working.button(case, ("margins", effort), "Find margins", partial(find_margins, case, effort))
+        background.button(case, ("margins", effort), "Find margins", partial(find_margins, case, effort))
         pixels = float(
             st.number_input("Jitter (px)", 0.1, 50.0, 2.0, 0.5, key="jitter", width=120, help="One standard deviation")
         )
         runs = int(st.number_input("Runs", 2, 200, 20, key="jitter runs", width=110))
         work = partial(find_stability, case, pixels, runs)
-        working.button(case, ("stability", pixels, runs), "Find stability", work)
+        background.button(case, ("stability", pixels, runs), "Find stability", work)
     return effort, pixels, runs
 
 
@@ -193,8 +194,8 @@ def calibrating(case: Case, pixels: float) -> None:
         count = int(st.number_input("Pairs of the data set", 2, 100, 10, key="calibrate on", width=170))
         question = ("calibration", pixels, count)
         work = partial(find_calibration, case, pixels, count)
-        working.button(case, question, "Does 90 % mean 90 %?", work, icon=":material/target:")
-    observed = (working.answer(case, question) or NOTHING).value
+        background.button(case, question, "Does 90 % mean 90 %?", work, icon=":material/target:")
+    observed = (background.answer(case, question) or NOTHING).value
     if not observed:
         return
     curves: dict[str, Calibration] = {"stability": calibrate(observed, "stability")}

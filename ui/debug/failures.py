@@ -6,15 +6,15 @@ from functools import partial
 
 import streamlit as st
 
-from adgm.terms import Match
+from adgm.explain.terms import Match
 from features.explain import Case
 from features.explain.failures import CAUSES, Failure, by_cause, failures
 from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN
-from ui.debug import exits, working
+from ui.debug import background, leave
 from ui.jobs.task import Report
-from ui.pictures import inline
-from ui.state import begin
+from ui.parts.pictures import inline
+from ui.shell.session_slots import begin
 
 COUNT, WIDE = "failures count", "failures any gap"
 LIMIT = 20.0  # seconds for each run
@@ -39,8 +39,8 @@ def show(case: Case, focus: Match | None) -> None:
             "any two frames", begin(WIDE, False), key=WIDE, help="However far apart they are"
         )
         question = ("failures", count, wide)
-        working.button(case, question, "Look for failures", partial(searched, case, count, wide))
-    found = working.answer(case, question)
+        background.button(case, question, "Look for failures", partial(searched, case, count, wide))
+    found = background.answer(case, question)
     if found is None or not found.value:
         st.caption(
             "The regret of a pair is the energy of the answer minus that of the truth: above 0 the optimiser is stuck, "
@@ -61,7 +61,7 @@ def searched(case: Case, count: int, wide: bool, report: Report) -> list[Shown]:
     every: list[Shown] = []
     report(0.0, f"0 of {len(recipes)} pairs")
     for failure in failures(recipes, time_limit=LIMIT):
-        every.append(Shown(failure, exits.drawn(case, failure.trial)[1]))
+        every.append(Shown(failure, leave.drawn(case, failure.trial)[1]))
         report(len(every) / len(recipes), f"{len(every)} of {len(recipes)} pairs", list(every))
     return every
 
@@ -116,9 +116,9 @@ def table(chosen: Sequence[Shown]) -> None:
     one = chosen[at[0]]
     with st.container(horizontal=True, key="failures-open"):
         if st.button("Debug this pair", key="failures debug", icon=":material/bug_report:"):
-            exits.on_debug(one.failure.trial.recipe)
+            leave.on_debug(one.failure.trial.recipe)
         if st.button("Open on Match", key="failures match", icon=":material/share:"):
-            exits.on_match(one.failure.trial.recipe)
+            leave.on_match(one.failure.trial.recipe)
     picture, points = st.columns([3, 2])
     picture.image(inline(one.picture), width="stretch", alt="The pair with its matching")
     lines = [

@@ -7,15 +7,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from adgm.terms import Match
+from adgm.explain.terms import Match
 from features.explain import Case
 from features.explain.fitting import Fit, Fitting, Step, fittable, split
 from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN, Recipe
-from ui.charts.tools import fit_chart
-from ui.debug import exits, working
+from ui.debug import background, leave
 from ui.jobs.task import Report
-from ui.state import begin
+from ui.parts.charts.tools import fit_chart
+from ui.shell.session_slots import begin
 
 PAIRS, SHARE, WIDE = "fit pairs", "fit share", "fit any gap"
 
@@ -45,12 +45,12 @@ def show(case: Case, focus: Match | None) -> None:
         if names:
             question = ("fit", count, wide, share, tuple(names))
             work = partial(fitted, case.recipe, count, wide, share / 100, names)
-            working.button(case, question, "Fit the model", work)
+            background.button(case, question, "Fit the model", work)
     if not names:
         st.warning("Choose one or more parameters to fit.")
         return
     places(case, count, wide, share)
-    found = working.answer(case, question)
+    found = background.answer(case, question)
     if found is None:
         st.caption("Finds values with more right matches on the pairs to learn from, and counts them on the others.")
     if found is None or not found.value:
@@ -123,9 +123,9 @@ def outcome(case: Case, found: Fit) -> None:
     recipe = replace(case.recipe, model_params=found.recipe.model_params)
     with st.container(horizontal=True, key="fit-use"):
         if st.button("Use it on Match", key="fit use", type="primary", icon=":material/share:"):
-            exits.on_match(recipe)
+            leave.on_match(recipe)
         if st.button("Debug this pair with it", key="fit debug", icon=":material/bug_report:"):
-            exits.on_debug(recipe)
+            leave.on_debug(recipe)
     python, command, link = st.tabs(["Python", "Command line", "Link"])
     python.code(recipe.as_python(), language="python")
     command.code(recipe.as_command(), language="bash")

@@ -5,17 +5,18 @@ from functools import partial
 
 import streamlit as st
 
-from adgm.ledger import Ledger, Line, ledger
-from adgm.terms import Match, Term
+from adgm.explain.ledger import Ledger, Line, ledger
+from adgm.explain.terms import Match, Term
 from features.explain import Case
 from features.explain.records import ledger_records
 from features.explain.retry import ATTEMPTS, Retry
-from features.metrics import number
+from features.judge.metrics import number
 from features.tables import csv_text
-from ui.debug import picture, table, working
-from ui.doors import open_case
-from ui.downloads import download
+from ui.debug import background, picture
+from ui.debug.links import open_case
 from ui.jobs.task import Report
+from ui.parts import table
+from ui.parts.downloads import download
 
 MOST_LINES = 400
 SECONDS = 60.0  # for another run
@@ -121,9 +122,9 @@ def retries(case: Case) -> None:
         st.markdown("The optimiser or the model?", width="content")
         for name, attempt in ATTEMPTS.items():
             work = partial(try_again, case, name)
-            working.button(case, ("retry", name), attempt.label, work, icon=":material/replay:", help=attempt.help)
+            background.button(case, ("retry", name), attempt.label, work, icon=":material/replay:", help=attempt.help)
     for name, attempt in ATTEMPTS.items():
-        known = working.answer(case, ("retry", name))
+        known = background.answer(case, ("retry", name))
         if known is not None and known.value is not None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"debug-retry-{name}"):
                 st.markdown(f":material/gavel: *{attempt.label}.* {known.value.proves}", width="stretch")

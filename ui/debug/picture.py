@@ -5,13 +5,13 @@ from itertools import combinations
 
 import numpy as np
 
+from adgm.explain.terms import Match
 from adgm.rounding import Assignment
-from adgm.terms import Match
 from features.explain import Case
-from features.metrics import kinds, matched_pairs
-from ui import canvas
-from ui.canvas import Kind, Line, Side
-from ui.live import MOST_EDGES
+from features.judge.metrics import kinds, matched_pairs
+from ui.match.live import MOST_EDGES
+from ui.parts import canvas
+from ui.parts.canvas import Kind, Line, Side
 
 CANVAS = "debug pair"
 FAINT = 0.0

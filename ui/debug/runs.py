@@ -4,15 +4,15 @@ from typing import Any
 
 import streamlit as st
 
-from adgm.terms import Match
+from adgm.explain.terms import Match
 from features.explain import Case
 from features.explain.run_book import Entry, RunBook
-from ui import run_book
-from ui.charts.tools import parallel_chart
-from ui.debug import exits, working
-from ui.downloads import download
+from ui.debug import background, leave
 from ui.jobs.task import Report
-from ui.pictures import inline
+from ui.parts import run_book
+from ui.parts.charts.tools import parallel_chart
+from ui.parts.downloads import download
+from ui.parts.pictures import inline
 
 SHOWN = (
     "run",
@@ -85,13 +85,13 @@ def offer_report(case: Case | None, book: RunBook, entries: list[Entry]) -> None
         page = book.html(REPORT, entries, lambda done, of: report(done / of, f"{done} of {of} runs are drawn"))
         return numbers, page
 
-    made = working.answer(case, REPORT)
+    made = background.answer(case, REPORT)
     if made is not None and made.value is not None and made.value[0] == numbers:
         download("Save the report", "run-book.html", made.value[1], icon=":material/download:")
     else:
         many = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
         about = "One file with every picture and every curve of these runs"
-        working.button(case, REPORT, f"Report on {many} (HTML)", work, help=about)
+        background.button(case, REPORT, f"Report on {many} (HTML)", work, help=about)
 
 
 def matches(entry: Entry, words: str, verdicts: list[str]) -> bool:
@@ -120,7 +120,7 @@ def open_entry(entry: Entry) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Run {entry.number}**, {entry.trial.metrics.explanation}", width="stretch")
             if st.button("Open on Match", key="book open", icon=":material/share:"):
-                exits.on_match(entry.trial.recipe)
+                leave.on_match(entry.trial.recipe)
         picture, curves = st.columns([3, 2])
         picture.image(inline(entry.picture), width="stretch", alt=f"Matching of run {entry.number}")
         if entry.curves is not None:

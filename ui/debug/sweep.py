@@ -8,18 +8,18 @@ from typing import Any
 
 import streamlit as st
 
-from adgm.terms import Match
+from adgm.explain.terms import Match
 from features.explain import Case
 from features.explain.sweeps import MOST_CELLS, Axis, Cell, Change, Span, changes, sweep
 from features.explain.trials import parameters, value_of
 from features.pairs import Pair
 from features.parameters import Parameter
-from ui import run_book
-from ui.charts.tools import clicked, sweep_chart, told
-from ui.debug import exits, working
+from ui.debug import background, leave
 from ui.jobs.task import Report
-from ui.pictures import inline
-from ui.state import begin
+from ui.parts import run_book
+from ui.parts.charts.tools import clicked, sweep_chart, told
+from ui.parts.pictures import inline
+from ui.shell.session_slots import begin
 
 LIMIT = 20.0  # seconds for each run
 MOST_PICTURES, COLUMNS = 24, 4
@@ -49,7 +49,7 @@ def show(case: Case, focus: Match | None) -> None:
         return
     question = ("sweep", axes)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-ask"):
-        working.button(case, question, f"Run {size} settings", partial(swept, case, axes))
+        background.button(case, question, f"Run {size} settings", partial(swept, case, axes))
         changeable = first is not None and not first.name.startswith(("data.", "points."))
         if first is not None and changeable and focus is not None and case.pair.judged:
             ask_change(case, focus, first)
@@ -57,7 +57,7 @@ def show(case: Case, focus: Match | None) -> None:
             st.caption("Choose a wrong match above to ask for the smallest change that makes it right.")
     if first is not None:
         show_change(case, focus, first)
-    found = working.answer(case, question)
+    found = background.answer(case, question)
     if found is None:
         st.caption("This pair is run once for every value: how many matches are right then, and what they cost.")
     elif found.value:
@@ -104,7 +104,7 @@ def swept(case: Case, axes: Sequence[Axis], report: Report) -> tuple[Shot, ...]:
     for cell in sweep(case.recipe, *axes, pair=case.pair, time_limit=LIMIT):
         trial = cell.trials[0]
         few = total <= MOST_PICTURES
-        pair, picture = exits.drawn(case, trial) if few else (exits.pair_of(case, trial.recipe), b"")
+        pair, picture = leave.drawn(case, trial) if few else (leave.pair_of(case, trial.recipe), b"")
         shots.append(Shot(cell, pair, picture))
         report(len(shots) / total, f"{len(shots)} of {total} settings", tuple(shots))
     return tuple(shots)
@@ -130,7 +130,7 @@ def show_shots(case: Case, axes: Sequence[Axis], shots: Sequence[Shot]) -> None:
         shot = shots[at]
         with st.container(border=True, key="sweep-clicked"):
             open_button(shot, "sweep open clicked")
-            picture = shot.picture or exits.drawn(case, shot.cell.trials[0])[1]
+            picture = shot.picture or leave.drawn(case, shot.cell.trials[0])[1]
             st.image(inline(picture), width="stretch", alt=f"Matching at {shot.cell.setting}")
     if not shots[0].picture:
         return
@@ -146,7 +146,7 @@ def open_button(shot: Shot, key: str) -> None:
     trial = shot.cell.trials[0]
     text = f"{', '.join(map(told, shot.cell.setting))}: {trial.metrics.caption}"
     if st.button(text, key=key, type="tertiary", help=f"{trial.metrics.verdict or ''} Open on the Match page"):
-        exits.on_match(trial.recipe)
+        leave.on_match(trial.recipe)
 
 
 # ---- the smallest change -----------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def ask_change(case: Case, focus: Match, axis: Axis) -> None:
     label = f"Which {axis.name} corrects {focus[0]} → {focus[1]}?"
     help = "The smallest change, by bisection, in the range of the first parameter"
     work = searched(case, focus[0], axis)
-    working.button(case, ("change", focus, axis), label, work, icon=":material/search:", help=help)
+    background.button(case, ("change", focus, axis), label, work, icon=":material/search:", help=help)
 
 
 def searched(case: Case, left: int, axis: Axis) -> Callable[[Report], Change]:
@@ -175,7 +175,7 @@ def searched(case: Case, left: int, axis: Axis) -> Callable[[Report], Change]:
 
 
 def show_change(case: Case, focus: Match | None, axis: Axis) -> None:
-    found = working.answer(case, ("change", focus, axis))
+    found = background.answer(case, ("change", focus, axis))
     change: Change | None = found.value if found is not None else None
     if change is None or found is None or found.active:
         return
@@ -185,4 +185,4 @@ def show_change(case: Case, focus: Match | None, axis: Axis) -> None:
         opens = change.trial is not None and change.value != change.now
         if opens and st.button("Open on Match", key="change open", icon=":material/share:"):
             assert change.trial is not None
-            exits.on_match(change.trial.recipe)
+            leave.on_match(change.trial.recipe)

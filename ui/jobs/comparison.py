@@ -18,21 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import ADGM, Problem, solve
-from adgm.baselines.dd import relative_gap
-from adgm.deadline import TimeUp, deadline
-from adgm.lower_bound import bound, refusal, search
+from adgm.bounds.bound import bound, refusal, search
+from adgm.bounds.branch_and_bound import relative_gap
+from adgm.machine.deadline import TimeUp, deadline
 from adgm.run import Method
 from features import plots
-from features.comparison import LABELS, Row, best_energy, reference_row
 from features.datasets import DATASETS
+from features.judge.comparison import LABELS, Row, best_energy, reference_row
+from features.judge.metrics import measure, score
 from features.limits import LIMITS
-from features.metrics import measure, score
 from features.models import MODELS
 from features.pairs import Pair
 from features.recipe import Recipe
 from ui.jobs.job import Job, Snapshot
-from ui.jobs.pool import POOL, JobPool, Visitor
-from ui.optimality import Proof
+from ui.jobs.scheduler import POOL, JobPool, Visitor
+from ui.match.optimality import Proof
 
 Status = Literal["running", "finished", "stopped", "abandoned", "failed"]
 T = TypeVar("T")

@@ -111,7 +111,7 @@ class Lanes:
 
 
 def lanes_of(state: Any) -> Lanes | None:
-    """The lanes of a state such as `adgm.portfolio.PortfolioState`; None for a method with a single run."""
+    """The lanes of a state such as `adgm.search.portfolio.PortfolioState`; None for a method with a single run."""
     lanes = getattr(state, "lanes", ())
     if not lanes:
         return None

@@ -2,8 +2,8 @@
 
 The thread never touches Streamlit. It publishes a frozen `Snapshot` about ten times a second; a page reads the latest
 one and calls `touch`, and a run that nobody has looked at for two minutes, or whose visitor has left, ends by itself.
-Jobs compute in turns, a slice of iterations each (`ui.jobs.pool`); one that sleeps or is paused holds no place. A job
-may also build its problem: Stop and the time limit hold there, too.
+Jobs compute in turns, a slice of iterations each (`ui.jobs.scheduler`); one that sleeps or is paused holds no place. A
+job may also build its problem: Stop and the time limit hold there, too.
 """
 
 import logging
@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import Problem, Result, State
-from adgm.computing import ProcessorTime, working_for
-from adgm.deadline import TimeUp, deadline
+from adgm.machine.computing import ProcessorTime, working_for
+from adgm.machine.deadline import TimeUp, deadline
 from adgm.run import Method, Run
 from adgm.run import Status as ResultStatus
 from features.limits import LIMITS
 from ui.jobs.history import Floats, Frame, Frames, Lanes, Mark, RunCurves, frame_of, lanes_of
-from ui.jobs.pool import POOL, JobPool, Visitor
+from ui.jobs.scheduler import POOL, JobPool, Visitor
 
 __all__ = ["ACTIVE", "POOL", "Frame", "Frames", "Job", "JobPool", "Mark", "Snapshot", "Status"]
 

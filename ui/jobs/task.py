@@ -3,7 +3,7 @@
 The work is a function of `report(share, text, value)`: it says how far it is and hands over what there is already, so
 that somebody who stops it keeps that. It ends at its next report, or wherever its work looks at the deadline, once
 nobody wants it any more or it has computed for as long as a run may. There it also gives way to the other work of the
-server (`ui.jobs.pool`).
+server (`ui.jobs.scheduler`).
 """
 
 import logging
@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Literal
 
-from adgm.deadline import TimeUp, check_time, deadline
+from adgm.machine.deadline import TimeUp, check_time, deadline
 from features.limits import LIMITS
-from ui.jobs.pool import POOL, JobPool, Visitor
+from ui.jobs.scheduler import POOL, JobPool, Visitor
 
 Status = Literal["waiting", "running", "finished", "stopped", "time limit", "abandoned", "failed"]
 Report = Callable[..., None]  # (share from 0 to 1, text, the value so far if there is one)

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from features import lessons
-from features.lessons import NAMES, NUMBERS
+from features.explain import lessons
+from features.explain.lessons import NAMES, NUMBERS
 from features.plots.theme import BLUE, FAINT
 from features.recipe import OWN, Recipe
-from ui import present
 from ui.learn import boards, figures, pictures
 from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.shell import presenter
 
 SIX = tuple(lessons.written(each) for each in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
 
@@ -78,7 +78,7 @@ def show_triangles(desk: Desk) -> None:
             "yAxis": {"type": "category", "data": names, "axisTick": {"show": False}},
             "series": [bars],
         }
-        st.echarts_chart(spec, height=present.tall(165), key="learn ranking", alt="The six matchings by energy")
+        st.echarts_chart(spec, height=presenter.tall(165), key="learn ranking", alt="The six matchings by energy")
 
 
 ASSIGNMENT = Chapter(
@@ -107,7 +107,7 @@ ASSIGNMENT = Chapter(
         because="{answer}. With three points one can try all six; with 20 there are more than 10¹⁸.",
         depends=("try", "points"),
     ),
-    code="""from features import lessons
+    code="""from features.explain import lessons
 
 for each in lessons.ranking(lessons.triangles()):  # all six, the best first
     print(each.name, round(each.energy, 2))""",
@@ -162,7 +162,7 @@ STRUCTURE = Chapter(
         button="Run",
         then={"weight": 1.0},
     ),
-    code="""from features import lessons
+    code="""from features.explain import lessons
 
 for weight in (0, 1):  # of the edges
     print(weight, lessons.structure(weight).right)""",

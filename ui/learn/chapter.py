@@ -10,9 +10,9 @@ import streamlit as st
 
 from features.pairs import Pair
 from features.recipe import Recipe
-from ui import present, visitors, warmup
-from ui.jobs.pool import POOL
+from ui.jobs.scheduler import POOL
 from ui.learn import formula
+from ui.shell import admission, presenter, warmup
 
 Value = int | float | str
 Answer = str | float | bool
@@ -193,11 +193,11 @@ class Desk:
         for place, control in zip(st.columns(len(beside)) if beside else (), beside, strict=True):
             with place:
                 self._control(control)
-        if held := [control.label for control in self.chapter.controls if present.locked(control.name)]:
+        if held := [control.label for control in self.chapter.controls if presenter.locked(control.name)]:
             st.caption(f":material/lock: Set by the link that opened this page: {', '.join(held)}")
 
     def _control(self, control: Control) -> None:
-        shut = present.locked(control.name) or (control.later and not self.checked)
+        shut = presenter.locked(control.name) or (control.later and not self.checked)
         if not control.steps:
             self._draw(control, shut)
             return
@@ -304,7 +304,7 @@ def prepared(desk: Desk) -> None:
     if choice not in PREPARED:
         try:
             with st.spinner("Solving it …"):
-                POOL.perform(partial(chapter.prepare, values), visitors.current())
+                POOL.perform(partial(chapter.prepare, values), admission.current())
         except ValueError as refused:
             st.warning(str(refused), icon=":material/hourglass_top:")
             st.stop()
@@ -315,7 +315,9 @@ def show(chapter: Chapter) -> Desk:
     """The chapter: its claim, the picture on the left; formula, controls and question on the right."""
     desk = Desk(chapter)
     prepared(desk)
-    st.html(f'<p class="claim">{escape(chapter.claim)}</p><p class="task">{escape(chapter.to_do(present.locked))}</p>')
+    st.html(
+        f'<p class="claim">{escape(chapter.claim)}</p><p class="task">{escape(chapter.to_do(presenter.locked))}</p>'
+    )
     left, right = st.columns([13, 8], gap="medium")
     with right, st.container(key="learn-side", gap="small"):
         lit = chapter.lit(desk.values) if chapter.lit else ""

@@ -7,8 +7,8 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from features.lessons import Solved
-from features.metrics import kinds, matched_pairs
+from features.explain.lessons import Solved
+from features.judge.metrics import kinds, matched_pairs
 from features.plots.theme import BLUE, FAINT, INK, KINDS, VERMILION
 
 Floats = NDArray[np.float64]

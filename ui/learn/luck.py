@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from features import lessons
+from features.explain import lessons
 from features.plots.theme import BLUE, FAINT
 from ui.learn import figures, pictures
 from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
@@ -95,7 +95,7 @@ LUCK = Chapter(
         button="Run",
         then={"runs": FEW},
     ),
-    code="""from features import lessons
+    code="""from features.explain import lessons
 
 energies = lessons.lucky_starts()
 print(lessons.reached(energies), "of", len(energies))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from features import lessons
+from features.explain import lessons
 from ui.learn import boards, figures, pictures
 from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
 
@@ -70,7 +70,7 @@ ORDER = Chapter(
         button="Run",
         then={"turn": 60.0, "scale": 1.6},
     ),
-    code="""from features import lessons
+    code="""from features.explain import lessons
 
 for model in ("B", "third"):  # distances, angles
     print(model, lessons.turned(model, rotation=60.0, scale=1.6).right)""",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from features import lessons
+from features.explain import lessons
 from features.plots.theme import GREEN, VERMILION
 from ui.learn import figures, pictures
 from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
@@ -72,7 +72,7 @@ OUTLIERS = Chapter(
         button="Run",
         then={"price": FAIR},
     ),
-    code="""from features import lessons
+    code="""from features.explain import lessons
 
 for price in (0.3, 0.9, 3.0):
     run = lessons.priced(price)

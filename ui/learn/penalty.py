@@ -6,14 +6,14 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from features import lessons
+from features.explain import lessons
 from features.penalty_study import BAND, SEEDS, study
 from features.plots.theme import BLUE, FAINT, GREEN, SKY, VERMILION
 from features.recipe import Recipe
-from ui import present
-from ui.charts.run import Curves, line, penalty_chart
 from ui.learn import figures, pictures
 from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.parts.charts.run import Curves, line, penalty_chart
+from ui.shell import presenter
 
 YOURS, PAPER, OURS = "your ρ₀", "the paper's", "ours"
 RULE = {PAPER: "paper", OURS: "ours"}
@@ -113,7 +113,7 @@ def show_penalty(desk: Desk) -> None:
     with one:
         st.echarts_chart(
             penalty_chart(curves(run)),
-            height=present.tall(360),
+            height=presenter.tall(360),
             key="learn residual",
             alt="Residual and penalty over the iterations",
         )

@@ -4,13 +4,14 @@ from typing import Any
 
 import streamlit as st
 
-from features.lessons import Solved
-from features.metrics import matched_pairs
-from ui import canvas, present
-from ui.canvas import Line
-from ui.charts.run import TOOLTIP, line
-from ui.live import side
-from ui.outcome import line_kinds
+from features.explain.lessons import Solved
+from features.judge.metrics import matched_pairs
+from ui.match.live import side
+from ui.match.outcome import line_kinds
+from ui.parts import canvas
+from ui.parts.canvas import Line
+from ui.parts.charts.run import TOOLTIP, line
+from ui.shell import presenter
 
 Spec = dict[str, Any]
 
@@ -24,7 +25,7 @@ def matching(key: str, found: Solved, height: int, graph: str = "none") -> None:
         for (i, j), kind in zip(pairs.tolist(), line_kinds(pair, pairs), strict=True)
     ]
     left, right = side(pair.left, "Left", graph), side(pair.right, "Right", graph)
-    canvas.show(key, left, right, lines, height=present.tall(height))
+    canvas.show(key, left, right, lines, height=presenter.tall(height))
 
 
 def dots(name: str, data: list[list[float]], colour: str, symbol: str = "circle") -> Spec:
@@ -44,4 +45,4 @@ def chart(key: str, series: list[Spec], x: Spec, y: Spec, alt: str, height: int,
         "yAxis": [{"type": "value", "scale": True, "nameTextStyle": {"align": "left"}, **y}],
         "series": series,
     }
-    st.echarts_chart(spec | more, height=present.tall(height), key=key, alt=alt)
+    st.echarts_chart(spec | more, height=presenter.tall(height), key=key, alt=alt)

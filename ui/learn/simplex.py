@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from features import lessons
+from features.explain import lessons
 from ui.learn import boards, figures
 from ui.learn.chapter import Chapter, Desk, Question, Sheet, Values
 
@@ -64,7 +64,7 @@ SIMPLEX = Chapter(
         "chapter 5 the entries of c sum to anything: a number added to all of them changes τ, not x.",
         depends=("c",),
     ),
-    code="""from features import lessons
+    code="""from features.explain import lessons
 
 print(lessons.nearest([0.75, 0.45, -0.2]))  # two candidates share
 print(lessons.nearest([1.6, -0.1, -0.5]))  # one gets everything""",

@@ -7,7 +7,7 @@ import streamlit as st
 
 from adgm import ADGM
 from adgm.reference import Iterate
-from features import lessons
+from features.explain import lessons
 from ui.learn import boards, figures
 from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
 
@@ -73,7 +73,7 @@ SPLIT = Chapter(
         options=("rows", "columns", "both", "neither"),
         depends=("k",),
     ),
-    code="""from features import lessons
+    code="""from features.explain import lessons
 
 for state in lessons.trail():  # every iteration, by adgm.reference
     print(state.iteration, [str(lessons.sums(block.reshape(4, 4))) for block in state.blocks])""",
@@ -169,7 +169,7 @@ STEP = Chapter(
         depends=("iteration", "cell"),
     ),
     code="""from adgm import reference
-from features import lessons
+from features.explain import lessons
 
 problem, method = lessons.problem_of(lessons.SPLIT), lessons.SPLIT.method_object()
 first = reference.step(problem, method, method.init(problem))

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from features import lessons
-from features.metrics import Causes
+from features.explain import lessons
+from features.judge.metrics import Causes
 from features.recipe import Recipe
 from ui.learn import figures, pictures
 from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
@@ -104,7 +104,7 @@ VERDICT = Chapter(
         options=tuple(CASES.values()),
         depends=("problem", "solver"),
     ),
-    code="""from features import lessons
+    code="""from features.explain import lessons
 
 for problem in lessons.EXAMPLES:
     print(problem, lessons.causes(problem), lessons.causes(problem, "adgm+"))""",

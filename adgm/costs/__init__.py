@@ -1,0 +1,1 @@
+"""How costs are stored and multiplied: from potentials to the flat arrays of the kernels."""

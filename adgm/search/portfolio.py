@@ -1,0 +1,437 @@
+"""ADGM+: several ADGM runs side by side, and a local search that improves whatever they find."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from adgm._kernels import FloatArray
+from adgm.bounds.all_pairs import bytes_needed
+from adgm.bounds.bound import hopeless, refusal, search
+from adgm.bounds.branch_and_bound import DD, DDState, begin_with, tolerance
+from adgm.bounds.third_order import PairsState
+from adgm.machine.deadline import TimeUp, carried, check_time
+from adgm.options import check, option
+from adgm.penalty import RULES
+from adgm.problem import Problem
+from adgm.rounding import Assignment, best_rounding
+from adgm.search.fusion import Fusion, FusionState, first_matching, fuse
+from adgm.search.hyperedges import or_from_hyperedges
+from adgm.search.local_search import has_tabu_search, iterated_local_search, polish, random_restart
+from adgm.search.portfolio_members import WAVE, Member, MemberState, extended, member, split, with_matching
+from adgm.state import State
+
+OPENING = 10  # iterations after which fusion moves and the bound may make all others superfluous
+PROPOSALS = 12  # fusion moves then, and after a wave
+BATCH = 2  # members that search at a time once a wave is over, whatever the number of cores
+# Searches from random matchings that must lead to the best one: in general, and if all but one of the wave led there.
+WITNESSES, FEWER_WITNESSES = 3, 2
+THIRD = 8  # times less effort for third order, where it buys less: costs of hyperedges are moved, too
+FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs of variables, if they come at all
+# Pair costs for every variable and node of the smaller graph that a proof may visit first: in about the time of a wave.
+SHARE = 100.0
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PortfolioState(State):
+    """All members, the older waves' first."""
+
+    members: tuple[MemberState, ...]
+    first: int = 0  # the first member of the wave that runs now
+    in_wave: int = 0  # iterations since it began
+    opened: int = 0  # pieces done of what comes before the first wave's decisions
+    proof: DDState | PairsState | None = None  # the search for a bound, between two of its turns
+    granted: float = 0.0  # pair costs that it may have visited by now
+    judged: float = np.inf  # the energy of the best matching when such a search was last given up
+    bound: float = -np.inf  # and what it said
+    piece: int = 0  # what has been done since the wave's last member ended
+    in_vain: int = 0  # rounds in a row that found nothing better
+    before: float = np.inf  # the best energy when the present round began
+    leader: int = 0  # the member that found the best matching first
+    agreeing: int = 0  # members whose best matching is that one
+    led: int = 0  # of the present wave, when its last run ended
+    agreed: bool | None = None  # once the search is over, whether enough members agreed
+    finished: bool = False
+    proved: bool = False  # whether the best matching is proved optimal
+
+    @property
+    def lanes(self) -> tuple[MemberState, ...]:
+        """The members, by the name that stored experiments know."""
+        return self.members
+
+    @property
+    def live(self) -> tuple[int, ...]:
+        return tuple(i for i, each in enumerate(self.members) if not each.ended)
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """ADGM+ : a portfolio of ADGM runs that differ in what decides where they end, on all cores.
+
+    It opens with fusion moves from the unary costs' matching and a short search for a proof by the dual bound of
+    `adgm.bounds.bound`: easy problems end there. Then waves of members: every `stride` iterations all round and improve
+    their matching by the local search, and losers end; fusion moves merge what they found. The proof goes on after a
+    wave and after every round that follows, each time for as long as in all before, so that neither it nor the search
+    has to wait for the other's end; what is left of its effort it gets when the search is over. Rounds of iterated
+    local search follow (random perturbations and descents, tabu search where the problem allows) from every member's
+    matching, and from random restarts, because a deep optimum can lie far from where ADGM leads: short ones first,
+    longer ones as long as it is not over. It is over when enough members agree, searches from random matchings among
+    them (six runs of ADGM may agree on less than the optimum), or when `rounds`
+    rounds in a row found nothing better; else another wave starts.
+
+    Work is counted in iterations and every member has its own seed, so that the result does not depend on `threads`.
+    """
+
+    most_lanes: int = option(
+        24,
+        "Most runs side by side",
+        "New runs are started in waves until enough of them agree, or there are this many.",
+        low=1,
+    )
+    agree: int = option(4, "Runs that must agree", "It is over when so many runs found the same best matching.", low=1)
+    kicks: int = option(
+        3,
+        "Perturbations per node",
+        "Of the iterated local search: a perturbation changes the matching at random; what improves on it is kept.",
+        low=0,
+    )
+    scouts: int = option(
+        4,
+        "Random restarts per node",
+        "Runs that restart take the best of so many random matchings for every node of the smaller graph.",
+        low=0,
+    )
+    rounds: int = option(
+        4,
+        "Rounds of local search",
+        "Most rounds of restarts and perturbations after a wave of runs; so many in vain end it.",
+        low=1,
+    )
+    effort: float = option(
+        1.2e8,
+        "Most pair costs to visit",
+        "Of the search for a bound: the more, the more often the result is proved optimal. 0 does not search.",
+        low=0,
+    )
+    stride: int = option(50, "Iterations between two roundings", "Of every run of the portfolio.", low=1)
+    trial: int = option(
+        100,
+        "Iterations until the worse half ends",
+        "After twice as many all but the leading run end.",
+        low=1,
+    )
+    max_iter: int = option(400, "Most iterations", "Each run ends after that many iterations, converged or not.", low=1)
+    seed: int = option(0, "Seed", "The same seed gives the same run.", low=0)
+    threads: int | None = option(None, "Threads", "How many runs compute at a time; none: as many as cores.", low=1)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def init(self, problem: Problem) -> PortfolioState:
+        found = or_from_hyperedges(problem, polish(problem, first_matching(problem))[0])  # if time is short
+        try:
+            first, *others = self._wave(problem, ())
+        except TimeUp:
+            raise TimeUp(found) from None
+        first = with_matching(problem, first, found)
+        state = PortfolioState(iteration=0, x=first.run.x, energy=first.run.energy, members=(first, *others))
+        return self._led(problem, state)
+
+    def done(self, state: PortfolioState) -> bool:
+        return state.finished
+
+    def step(self, problem: Problem, state: PortfolioState, n: int = 1) -> PortfolioState:
+        """n iterations of every member that runs; decisions fall at multiples of `stride`, however large n is.
+
+        What comes before the first decision and what follows when all have ended takes no iterations: one piece of it
+        is a step.
+        """
+        traces: list[dict[str, FloatArray]] = []
+        if not state.live and not state.finished:
+            return replace(self._close_wave(problem, state), trace={})
+        while n > 0 and state.live and not state.finished:
+            if state.iteration >= OPENING and state.opened < 2 and self._can_judge(problem):
+                if traces:
+                    break
+                return replace(self._open(problem, state), trace={})
+            length = min(n, self.stride - state.in_wave % self.stride)
+            if state.iteration < OPENING:
+                length = min(length, OPENING - state.iteration)
+            state = self._advance(problem, state, length)
+            traces.append(state.trace)
+            n -= length
+        joined = {name: np.concatenate([t[name] for t in traces]) for name in (traces[0] if traces else ())}
+        return replace(state, trace=joined)
+
+    def _open(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """Fusion moves, then the bound's judgement, before the members have found anything."""
+        if state.opened == 0:
+            return replace(self._merged(problem, state, 0), opened=1)
+        state = replace(self._judged(problem, state), opened=2)
+        if not state.proved:
+            return state
+        members = tuple(replace(each, ended="proved") for each in state.members)
+        return replace(state, members=members, finished=True, converged=True)
+
+    def _advance(self, problem: Problem, state: PortfolioState, length: int) -> PortfolioState:
+        members = list(state.members)
+        live = state.live
+        at_boundary = (state.in_wave + length) % self.stride == 0
+
+        def run(i: int) -> MemberState:
+            each = members[i]
+            after = each.method.step(each.problem, each.run, length)
+            each = extended(each, after)
+            if at_boundary or each.method.done(after):
+                each = self._rounded(problem, each)
+            return each
+
+        for i, each in zip(live, self._map(problem, run, live), strict=True):
+            members[i] = each
+        state = self._led(problem, replace(state, members=tuple(members), in_wave=state.in_wave + length))
+        if at_boundary:
+            state = replace(state, members=self._without_losers(state))
+        leader = state.members[state.leader].run
+        state = replace(
+            state,
+            iteration=state.iteration + length,
+            x=leader.x,
+            energy=leader.energy,
+            trace={
+                "best": np.full(length, state.best_energy),
+                "residual": np.full(length, leader.residual),
+                "energy": np.full(length, leader.energy),
+                "lanes": np.full(length, float(len(live))),
+            },
+        )
+        return state
+
+    def _rounded(self, problem: Problem, each: MemberState) -> MemberState:
+        """The member with its current matching, improved, and the reason why it ends, if it does."""
+        done, found = each.method.done(each.run), each.run.best
+        if found is None or not done:
+            found, _ = best_rounding(problem, each.run.x)
+        found = polish(problem, found)[0]
+        energy = problem.energy(found)
+        each = replace(with_matching(problem, each, found, energy), own_energy=min(each.own_energy, energy))
+        return replace(each, ended="converged" if each.run.converged else "limit") if done else each
+
+    def _without_losers(self, state: PortfolioState) -> tuple[MemberState, ...]:
+        """The worse half ends after `trial` iterations, all but the leader after twice as many."""
+        wave = range(state.first, len(state.members))
+        keep = len(wave) if state.in_wave < self.trial else len(wave) // 2 if state.in_wave < 2 * self.trial else 1
+        ranked = sorted(wave, key=lambda i: (state.members[i].own_energy, i))
+        return tuple(
+            replace(each, ended="beaten") if i in ranked[keep:] and not each.ended else each
+            for i, each in enumerate(state.members)
+        )
+
+    def _close_wave(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """The next piece of what follows a wave: fusion, the bound's judgement, rounds of restarts and perturbations.
+
+        Pieces, so that somebody who waits can look, and stop, in between.
+        """
+        if state.piece == 0:
+            return replace(self._merged(problem, state, 1 + state.first // WAVE), piece=1)
+        if state.agreed is not None:
+            state = self._judged(problem, state)
+            return self._ended(problem, state)
+        if state.piece == 1:
+            state = self._judged(problem, state)
+            wave = state.members[state.first :]
+            led = sum(each.holds(state.best) for each in wave)
+            if self._lower(problem, state):
+                state = replace(state, in_vain=0, before=state.best_energy)
+            return replace(state, piece=2, led=led, finished=state.proved, converged=state.proved)
+        return self._searched(problem, state)
+
+    def _searched(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """A piece of a round of restarts and perturbations, and whether it is over with that."""
+        turn, start = self._turn(problem, state.piece - 2, len(state.members) - state.first)
+        restarting, perturbing = self._pieces(problem, turn)
+        members = list(state.members)
+        order = sorted(range(state.first, len(members)), key=lambda i: not members[i].member.restart)
+        batches = [order[at : at + BATCH] for at in range(0, len(order), BATCH)]
+        batch, part = divmod(state.piece - 2 - start, restarting + perturbing)
+
+        def further(each: MemberState) -> MemberState:
+            if part == 0:
+                each = replace(each, rng=np.random.default_rng([each.member.seed, turn]))
+            return (self._restarted if part < restarting else self._perturbed)(problem, each, turn, state.best)
+
+        for i, each in zip(
+            batches[batch], self._map(problem, further, [members[i] for i in batches[batch]]), strict=True
+        ):
+            members[i] = each
+        state = self._led(problem, replace(state, members=tuple(members), piece=state.piece + 1))
+        if part + 1 < restarting + perturbing:
+            return state
+        last, full = batch + 1 == len(batches), self._pieces(problem, turn) == self._pieces(problem, turn + 1)
+        agreed = state.agreeing >= min(self.agree, len(members)) and ((last and full) or self._witnessed(state))
+        if last:
+            in_vain = 0 if self._lower(problem, state) else state.in_vain + 1
+            state = replace(state, in_vain=in_vain, before=state.best_energy)
+        spent = turn + 1 == self.rounds and len(members) >= self.most_lanes
+        if agreed or (last and (spent or state.in_vain >= self.rounds)):
+            return self._ended(problem, replace(state, agreed=agreed))
+        if last:
+            state = self._judged(problem, state)
+            if state.proved:
+                return replace(state, finished=True, converged=True)
+        if not last or turn + 1 < self.rounds:
+            return state
+        return replace(state, members=self._wave(problem, state.members), first=len(members), in_wave=0, piece=0)
+
+    @staticmethod
+    def _lower(problem: Problem, state: PortfolioState) -> bool:
+        """Whether something better was found since the present round began."""
+        return not state.best_energy >= state.before - tolerance(state.best_energy, problem.spread)
+
+    def _pieces(self, problem: Problem, turn: int) -> tuple[int, int]:
+        """Pieces of restarts and of perturbations per member of a round: few at first, then all that are allowed."""
+        tabu = has_tabu_search(problem)
+        few = (2 if tabu else 1) << turn
+        return min(few, max(1, self.scouts)) if tabu else 1, min(few, max(1, self.kicks))
+
+    def _turn(self, problem: Problem, piece: int, members: int) -> tuple[int, int]:
+        """Which round a piece belongs to, and the first piece of that."""
+        turn, start, batches = 0, 0, -(-members // BATCH)
+        while piece >= start + (length := batches * sum(self._pieces(problem, turn))):
+            turn, start = turn + 1, start + length
+        return turn, start
+
+    @staticmethod
+    def _witnessed(state: PortfolioState) -> bool:
+        """Whether enough searches from random matchings led to the best one: only those owe nothing to ADGM."""
+        witnesses = sum(each.roamed and each.holds(state.best) for each in state.members)
+        return witnesses >= (FEWER_WITNESSES if state.led >= WAVE - 1 else WITNESSES)
+
+    def _restarted(self, problem: Problem, each: MemberState, turn: int, best: Assignment | None) -> MemberState:
+        """The member with the best of some random matchings, if this round is to begin there."""
+        rng = deepcopy(each.rng)
+        assert each.at is not None and best is not None and rng is not None
+        if not (each.member.restart if turn == 0 else not each.holds(best)):
+            return each
+        found = random_restart(problem, min(problem.shape) if self.scouts else 1, rng)
+        if each.restarted is not None and problem.energy(each.restarted) <= problem.energy(found):
+            found = each.restarted
+        return replace(each, rng=rng, restarted=found, roamed=True)
+
+    def _perturbed(self, problem: Problem, each: MemberState, turn: int, best: Assignment | None) -> MemberState:
+        """The member after a perturbation for every node of the smaller graph."""
+        at, rng = each.at, deepcopy(each.rng)
+        assert at is not None and rng is not None
+        if each.restarted is not None and (turn == 0 or problem.energy(each.restarted) < problem.energy(at)):
+            at = each.restarted
+        at = iterated_local_search(problem, at, min(problem.shape) if self.kicks else 0, rng)[0]
+        return replace(with_matching(problem, each, at), at=at, rng=rng, restarted=None)
+
+    def _merged(self, problem: Problem, state: PortfolioState, time: int) -> PortfolioState:
+        """The members' matchings merged, and proposals where these are quick, others each time; the leading member gets
+        the result."""
+        best = state.best
+        assert best is not None
+        for each in (one.best for one in state.members[state.first :] if one.best is not None):
+            best = fuse(problem, best, each)[0]
+        if has_tabu_search(problem):
+            done, energy = time * PROPOSALS, problem.energy(best)
+            start = FusionState(iteration=done, x=best.astype(float), best=best, best_energy=energy)
+            best = Fusion(patience=PROPOSALS, seed=self.seed).step(problem, start, PROPOSALS).best
+            assert best is not None
+        members = list(state.members)
+        members[state.leader] = with_matching(problem, members[state.leader], best)
+        return self._led(problem, replace(state, members=tuple(members)))
+
+    def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """The next turn of the search for a proof that the best matching is optimal: as much again as all before, if
+        one sweep fits into it. A better matching that it finds goes to the leading member.
+
+        A search that was given up begins anew if there is a better matching which closes half of the gap that it left.
+        """
+        if not self._can_judge(problem) or state.proved:
+            return state
+        least = SHARE * problem.n * min(problem.shape)
+        state = replace(state, granted=min(self._most_effort(problem), max(least, 2.0 * state.granted)))
+        better = state.best_energy < state.judged - tolerance(state.best_energy, problem.spread)
+        closed = 2.0 * (state.best_energy - state.bound) <= state.judged - state.bound
+        if problem.n**2 > state.granted or (state.proof is None and not (better and closed)):
+            return state
+        assert state.best is not None
+        method = search(problem, DD(effort=state.granted))
+        proof: DDState | PairsState = state.proof or method.init(problem)
+        if state.best_energy < proof.best_energy:
+            proof = begin_with(proof, state.best, state.best_energy)
+        while not (over := proof.proved or hopeless(proof)) and not method.done(proof):
+            proof = method.step(problem, proof)
+        over = over or proof.work < state.granted
+        assert proof.best is not None
+        members = list(state.members)
+        members[state.leader] = with_matching(problem, members[state.leader], proof.best)
+        state = self._led(problem, replace(state, members=tuple(members), proved=proof.proved))
+        if over:
+            return replace(state, proof=None, judged=state.best_energy, bound=proof.lower)
+        return replace(state, proof=proof)
+
+    def _ended(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """Finished, if the proof has no turn left."""
+        given_up = state.proof is None and np.isfinite(state.judged)
+        left = self._can_judge(problem) and not given_up and state.granted < self._most_effort(problem)
+        finished = state.proved or not left
+        return replace(state, finished=finished, converged=finished and (state.proved or bool(state.agreed)))
+
+    def _most_effort(self, problem: Problem) -> float:
+        return self.effort / (THIRD if problem.order == 3 else 1)
+
+    def _can_judge(self, problem: Problem) -> bool:
+        """Whether there is a bound, and effort for some sweeps."""
+        enough = self.effort >= FEWEST_SWEEPS * problem.n**2
+        room = problem.order == 3 or bytes_needed(problem) <= problem.memory  # what bounds those lists its pairs
+        return enough and room and not refusal(problem)
+
+    def _wave(self, problem: Problem, before: tuple[MemberState, ...]) -> tuple[MemberState, ...]:
+        """The members so far and the next ones, ready to run."""
+        numbers = range(len(before), min(len(before) + WAVE, self.most_lanes))
+        chosen = [member(i, problem.order, self.seed) for i in numbers]
+        known = {each.member.split: each.problem for each in before}
+        keys = list(dict.fromkeys(each.split for each in chosen))
+
+        def divide(key: int | None) -> tuple[Problem, float]:
+            check_time()
+            part = known[key] if key in known else split(problem, key)
+            check_time()
+            return part, RULES["auto"](part)  # which builds its tables, too
+
+        parts = dict(zip(keys, self._map(problem, divide, keys), strict=True))
+
+        def begin(each: Member) -> MemberState:
+            part, auto = parts[each.split]
+            method = each.method(auto, self.max_iter)
+            return MemberState(each, part, method, method.init(part))
+
+        return before + tuple(self._map(problem, begin, chosen))
+
+    def _led(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """The best matching, who found it first, and how many members hold it."""
+        members = state.members
+        best = min(each.best_energy for each in members)
+        leader = next(i for i, each in enumerate(members) if each.best_energy <= best + tolerance(best, problem.spread))
+        matching = members[leader].best
+        if matching is None:
+            return state
+        agreeing = sum(each.holds(matching) for each in members)
+        return replace(state, leader=leader, agreeing=agreeing, best=matching, best_energy=members[leader].best_energy)
+
+    def _map(self, problem: Problem, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """work(item) for all items on all cores; one by one where columns come and go, since sums depend on which."""
+        stored = all(columns.complete for columns in problem.runtime.columns)
+        threads = min(self.threads or os.cpu_count() or 1, len(items)) if stored else 1
+        if threads <= 1:
+            return [work(item) for item in items]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(carried(work), items))

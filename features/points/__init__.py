@@ -1,0 +1,1 @@
+"""From pixels to points: images, detectors, descriptors, graphs over points."""

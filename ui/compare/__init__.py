@@ -1,0 +1,1 @@
+"""The Compare page: one pair, one model, several methods."""

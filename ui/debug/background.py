@@ -1,0 +1,116 @@
+"""Long work of the Debug page, one piece at a time: asked for by a tab, shown by the page's frame, kept for later.
+
+A tab asks `answer(case, question)` for what is known, and draws `button(case, question, …, work)` to have it computed.
+A question is any hashable value that tells one piece of work on a case from another, such as ("margins",).
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from features.explain import Case
+from features.limits import LIMITS
+from ui.jobs.scheduler import POOL
+from ui.jobs.task import Progress, Task, Work
+from ui.parts.escape import literal
+from ui.shell import admission
+from ui.shell.session_slots import ANSWERS, WORK
+
+TICK = 0.5  # seconds between two updates
+MOST_ANSWERS = 24
+ENDS = {
+    "stopped": "Stopped: what was found so far is shown.",
+    "time limit": f"Ended after {LIMITS.job_seconds:g} s of computing, the most here: what was found so far is shown.",
+    "abandoned": "Ended: nobody was watching.",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A piece of work under way, and what it is about."""
+
+    case: Case | None
+    question: Hashable
+    title: str
+    task: Task
+
+
+def answer(case: Case | None, question: Hashable) -> Progress | None:
+    """What is known: `value` is the result, or as much of it as there is; None if nobody asked."""
+    asked = WORK.get()
+    if asked is not None and (asked.case, asked.question) == (case, question):
+        return asked.task.progress()
+    return (ANSWERS.get() or {}).get((case, question))
+
+
+def busy() -> bool:
+    asked = WORK.get()
+    return asked is not None and asked.task.progress().active
+
+
+def start(case: Case | None, question: Hashable, title: str, work: Work) -> None:
+    """Begin; what was under way is stopped, and what it has is kept. A sentence if the server is full."""
+    stop()
+    try:
+        WORK.set(Asked(case, question, title, Task(work, visitor=admission.current()).start()))
+    except ValueError as error:  # too many runs wait
+        st.toast(str(error))
+
+
+def stop() -> None:
+    asked = WORK.get()
+    if asked is None:
+        return
+    asked.task.stop()
+    earlier = {key: known for key, known in (ANSWERS.get() or {}).items() if key[0] is asked.case}  # others are gone
+    kept = {**earlier, (asked.case, asked.question): asked.task.progress()}
+    ANSWERS.set(dict([*kept.items()][-MOST_ANSWERS:]))
+
+
+def button(
+    case: Case | None,
+    question: Hashable,
+    label: str,
+    work: Work,
+    *,
+    icon: str = ":material/play_arrow:",
+    help: str = "",
+) -> None:
+    """Have it computed in the background; grey while something else is under way."""
+    st.button(
+        label,
+        key=f"ask {question}",
+        icon=icon,
+        help=help or None,
+        on_click=start,
+        args=(case, question, label, work),
+        disabled=busy(),
+    )
+
+
+def show(was_busy: bool) -> None:
+    """How far the work is; called by the frame at the same place in every drawing (see `ui.match.live`), with whether
+    there was any when the drawing began: what has ended since then is not on the page yet."""
+    with st.container(key="debug-work"):
+        st.fragment(_show, run_every=POOL.unhurried(TICK) if was_busy else None)(was_busy)
+
+
+def _show(was_busy: bool) -> None:
+    asked = WORK.get()
+    now = None if asked is None else asked.task.progress()
+    if was_busy != (now is not None and now.active):
+        st.rerun()  # the whole page: there is something new to show
+    with st.container(horizontal=True, vertical_alignment="center", key="debug-working"):
+        halt, told = st.empty(), st.empty()
+    if asked is None or now is None:
+        return
+    asked.task.touch()
+    if now.active:
+        halt.button("Stop working", icon=":material/stop:", key="stop working", on_click=asked.task.stop)
+        waiting = "waiting for its turn" if now.status == "waiting" else now.text
+        told.progress(now.share, f"**{asked.title}** {waiting}".strip())
+    elif now.status == "failed":
+        told.error(f"{asked.title}: {literal(now.error)}")
+    elif now.status in ENDS:
+        told.caption(f"{asked.title}: {ENDS[now.status]}")

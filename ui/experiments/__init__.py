@@ -1,0 +1,1 @@
+"""The Experiments page: the paper's experiments and your own."""

@@ -1,0 +1,1 @@
+"""The Match page: one pair, one model, one method, watched live."""

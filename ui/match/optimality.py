@@ -1,0 +1,176 @@
+"""How far from optimal a matching is: a search for a lower bound, run like any other job, and its answer in words."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from adgm import Problem
+from adgm.bounds.bound import refusal, search, searchable
+from adgm.bounds.branch_and_bound import begin_with, relative_gap, tolerance
+from adgm.rounding import Assignment
+from features.judge.metrics import WORD, number, score
+from ui.jobs.history import lanes_of
+from ui.jobs.job import POOL, Job
+from ui.match.page_run import Run
+from ui.shell import admission
+from ui.shell.session_slots import PROOF
+
+TICK = 0.5  # seconds between two updates
+LIMIT = 60.0  # seconds of searching
+UNASKED = 10.0  # seconds after a careful run, where nobody had to ask
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The search of `adgm.bounds.bound`, as a method that begins with the matching asked about."""
+
+    given: Assignment
+    search: Any  # see `adgm.bounds.bound.search`
+
+    def init(self, problem: Problem) -> Any:
+        return begin_with(self.search.init(problem), self.given, problem.energy(self.given))
+
+    def step(self, problem: Problem, state: Any, n: int = 1) -> Any:
+        return self.search.step(problem, state, n)
+
+    def done(self, state: Any) -> bool:
+        return bool(self.search.done(state))
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The question about a run."""
+
+    number: int
+    job: Job
+    limit: float  # seconds
+
+
+def show(run: Run | None) -> None:
+    """The question about a finished run, the search while it goes on, and the answer. Careful runs are asked about at
+    once. It is called in every drawing of the page, as `live.show` explains."""
+    if run is not None and _unasked(run):
+        _ask(run, UNASKED)
+    active = run is not None and _active(run)
+    with st.container(key="proof"):
+        st.fragment(_show, run_every=POOL.unhurried(TICK) if active else None)(run, active)
+
+
+def _unasked(run: Run) -> bool:
+    lanes = lanes_of(run.matching.result.state)
+    return lanes is not None and not lanes.proved and _fits(run) and _asked(run) is None
+
+
+def _fits(run: Run) -> bool:
+    """Whether a bound can be computed here."""
+    return not refusal(run.problem) and (run.problem.order == 3 or searchable(run.problem))
+
+
+def _asked(run: Run) -> Asked | None:
+    asked = PROOF.get()
+    return asked if asked is not None and asked.number == run.number else None
+
+
+def known(run: Run) -> tuple[float | None, bool]:
+    """The lowest energy of any matching that a search for a bound or the run itself has met, and whether it is proved
+    that no matching has a lower one."""
+    lanes, asked = lanes_of(run.matching.result.state), _asked(run)
+    found = None if asked is None else asked.job.state
+    return (None if found is None else found.best_energy), bool(
+        (lanes is not None and lanes.proved) or (found is not None and found.proved)
+    )
+
+
+def _active(run: Run) -> bool:
+    asked = _asked(run)
+    return asked is not None and asked.job.snapshot().active
+
+
+def _ask(run: Run, limit: float = LIMIT) -> None:
+    earlier = PROOF.get()
+    if earlier is not None:
+        earlier.job.stop()
+    proof = Proof(run.matching.result.assignment, search(run.problem))
+    job = Job(proof, run.problem, time_limit=limit, visitor=admission.current())
+    try:
+        PROOF.set(Asked(run.number, job.start(), limit))
+    except ValueError as error:  # too many runs wait
+        st.toast(str(error))
+
+
+def _show(run: Run | None, was_active: bool) -> None:
+    if was_active != (run is not None and _active(run)):
+        st.rerun()
+    agreement, answered, bar, button = (st.empty() for _ in range(4))
+    if run is None:
+        return
+    lanes = lanes_of(run.matching.result.state)
+    if lanes is not None and not lanes.proved:
+        agreement.caption(f"{lanes.agreeing} of {len(lanes.curves)} runs ended with this matching.")
+    asked = _asked(run)
+    if not _fits(run):
+        why = refusal(run.problem) or "The bound would take more memory than there is."
+        button.caption(f"How far from optimal? {why}")
+        return
+    if lanes is not None and lanes.proved:
+        answered.markdown(f"{ICONS[False]} {proved(run)}")
+    elif asked is None:
+        button.button(
+            "How far from optimal?",
+            icon=":material/verified:",
+            on_click=_ask,
+            args=(run,),
+            help="Searches for a lower bound: no matching whatsoever can cost less",
+        )
+    else:
+        _tell(run, asked, answered, bar, button)
+
+
+def _tell(run: Run, asked: Asked, answered: DeltaGenerator, bar: DeltaGenerator, button: DeltaGenerator) -> None:
+    """How far the search is, and what it knows."""
+    job = asked.job
+    job.touch()
+    snapshot = job.snapshot()
+    if snapshot.status == "failed":
+        answered.error(f"The search for a bound failed: {snapshot.error}")
+    elif job.state is not None:
+        answered.markdown(f"{ICONS[snapshot.active]} {answer(run, job.state, snapshot.active)}")
+    if snapshot.active:
+        told = f"Searching: {snapshot.iteration:,} sweeps, {snapshot.elapsed:.0f} of {asked.limit:.0f} s"
+        bar.progress(min(snapshot.elapsed / asked.limit, 1.0), told)
+        button.button("Stop the search", icon=":material/stop:", on_click=job.stop)
+    elif asked.limit < LIMIT and not (job.state is not None and job.state.proved):
+        button.button(
+            "Search longer", icon=":material/verified:", on_click=_ask, args=(run,), help=f"Up to {LIMIT:.0f} s"
+        )
+
+
+PROVED = "**Proved optimal**: under this model no matching has a {word} that is better by more than {little:.3g}."
+ICONS = {True: ":material/hourglass_top:", False: ":material/verified:"}
+
+
+def proved(run: Run) -> str:
+    """What a proof says, and how exactly."""
+    little = tolerance(run.matching.metrics.energy, run.problem.spread)
+    return PROVED.format(word=WORD[run.sense], little=1.01 * little)  # which three digits do not understate
+
+
+def answer(run: Run, state: Any, searching: bool) -> str:
+    """What is known about the distance to the optimum."""
+    energy, word = run.matching.metrics.energy, WORD[run.sense]
+    gap = relative_gap(energy, state.lower, state.spread)
+    if gap == 0.0:
+        return proved(run)
+    limit = number(score(state.lower, run.sense))
+    parts = [f"**Gap {100 * gap:.2g} %**: no matching has a {word} better than {limit}."] if gap < float("inf") else []
+    if relative_gap(energy, state.best_energy, state.spread) > 0:
+        found = number(score(state.best_energy, run.sense))
+        parts.append(
+            f"The search found a better matching ({word} {found})"
+            + (", proved optimal: the solver was stuck." if state.proved else ".")
+        )
+    if not parts:
+        return "No bound yet." if searching else "No bound was found in that time."
+    return " ".join(parts)

@@ -1,0 +1,1 @@
+"""Parts that several pages share: the canvas, tables, charts, downloads."""

@@ -1,0 +1,131 @@
+"""What a visitor's session keeps, declared once: no page names a slot of its own.
+
+Widgets of the choice have keys that begin with `CHOICE`; they are forgotten when another choice is made (see
+`ui.choice.address`). The keys of other widgets that more than one place reads stand here, too.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from adgm.explain.terms import Match
+    from features.explain import Case
+    from features.pairs import Pair
+    from features.recipe import Recipe
+    from ui.compare.page import Compared
+    from ui.debug.background import Asked as Work
+    from ui.jobs.comparison import Entrant
+    from ui.jobs.task import Progress
+    from ui.match.optimality import Asked
+    from ui.match.outcome import Kept
+    from ui.match.page_run import Run
+    from ui.parts.run_book import Book
+
+T = TypeVar("T")
+CHOICE = "choice"  # what the keys of the choice's widgets begin with
+
+
+@dataclass(frozen=True)
+class Slot(Generic[T]):
+    """A named place in the session."""
+
+    name: str
+
+    def get(self) -> T | None:
+        found: T | None = st.session_state.get(self.name)
+        return found
+
+    def set(self, value: T) -> None:
+        st.session_state[self.name] = value
+
+    def pop(self) -> T | None:
+        found: T | None = st.session_state.pop(self.name, None)
+        return found
+
+
+RECIPE: "Slot[Recipe]" = Slot("recipe")  # the one record of what is chosen
+PAGE: "Slot[str]" = Slot("page")  # that was drawn last
+FOLLOWED: "Slot[bool]" = Slot("address followed")  # since that page was opened
+FILES: "Slot[tuple[str, ...]]" = Slot("files")  # of the pair that was brought along last
+SHOTS: "Slot[list[Any]]" = Slot("pictures taken")  # by the camera
+CAMERA: "Slot[bool]" = Slot("camera asked")
+ARRANGED: "Slot[list[Pair]]" = Slot("arrangements")  # of two images: as they came, and after each change
+ROUND: "Slot[int]" = Slot("round of photographs")  # a new one begins with an empty drop area
+OWN_PAIR: "Slot[Pair]" = Slot("own pair")  # it stays while another page is shown
+LINK: "Slot[bool]" = Slot("link followed")
+START: "Slot[bool]" = Slot("start asked")  # pressed in a part that is drawn alone; the whole page starts the run
+LATE: "Slot[str]" = Slot("pressed too late")  # what could not be done any more, in a sentence
+RHO: "Slot[tuple[int, float]]" = Slot("penalty shown")  # the number of a run and its ρ, with what was pressed since
+
+RUN: "Slot[Run]" = Slot("run")  # the run on the Match page
+TOKEN: "Slot[str]" = Slot("token")  # of this visit, see `ui.shell.reload_store`
+EARLIER: "Slot[str]" = Slot("earlier visit")  # of this tab: its token, once it has been looked for
+SHARED: "Slot[tuple[int, str]]" = Slot("shared run")  # its number, and the token in its link
+KEPT: "Slot[Kept]" = Slot("run A")
+PROOF: "Slot[Asked]" = Slot("proof")
+REPLAY: "Slot[int]" = Slot("replay")  # the stop that a replay is at
+STORED: "Slot[tuple[Any, bytes]]" = Slot("stored iterations")  # of a run, as the browser reads them
+SLIDER: "Slot[int]" = Slot("slider")  # its number: a new run has a new one
+END: "Slot[str]" = Slot("slider's end")  # its last stop when it was drawn
+
+COMPARED: "Slot[Compared]" = Slot("compared")
+LEFT_OUT: "Slot[set[str]]" = Slot("left out")  # methods that are not to be compared
+OPTIONS: "Slot[dict[str, dict[str, Any]]]" = Slot("compare options")
+ENTRANT: "Slot[Entrant]" = Slot("entrant to open")
+
+VISITOR: "Slot[str]" = Slot("visitor")
+EXPERIMENT: "Slot[str]" = Slot("experiment before")
+MEANS: "Slot[dict[Any, Any]]" = Slot("means shown")
+ROW: "Slot[Recipe]" = Slot("row to open")
+
+CASE: "Slot[Case]" = Slot("case")  # that is debugged
+AGAIN: "Slot[Recipe]" = Slot("case to run again")  # and becomes it
+TO_DEBUG: "Slot[bool]" = Slot("to debug")  # asked in a part that is drawn alone; the whole page turns to Debug
+DEBUG_ROW: "Slot[Recipe]" = Slot("row to debug")
+FOCUS: "Slot[Match]" = Slot("match in focus")
+WORK: "Slot[Work]" = Slot("work")  # of the Debug page, in the background
+ANSWERS: "Slot[dict[Any, Progress]]" = Slot("answers")  # and what came of it earlier
+
+BOOK: "Slot[Book]" = Slot("run book")  # every run since the page was opened
+
+# Widgets
+CANVAS = "pair"  # whose edits are part of the choice
+PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"
+BOTH = "both images"  # dropped in the main area
+SHARE = "export and share"
+TOOL, MATCH = "debug tool", "debug match"
+WHOLE = "share the run itself"
+METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"
+
+
+def widget_key(*parts: str) -> str:
+    """The key of a widget of the choice."""
+    return " ".join((CHOICE, *parts))
+
+
+def panel_key(label: str) -> str:
+    """The key of a part of the sidebar that can be folded; another choice leaves it as it is."""
+    return f"panel {label}"
+
+
+def forget_widgets(*parts: str) -> None:
+    """Let the widgets of (a part of) the choice begin anew, with what the record says."""
+    beginning = widget_key(*parts)
+    for key in [key for key in st.session_state if str(key).startswith(beginning)]:
+        del st.session_state[key]
+
+
+def begin(key: str, value: T) -> T:
+    """A widget that is drawn for the first time, or again, begins with this value; returns the value it has now.
+
+    Give that to the widget as well (`value=`, `index=`, `default=`). Streamlit sends a value that is only put into the
+    session once; where a second message of the browser stops that drawing, the browser never gets it, shows the least
+    value instead, and sends that back as if it had been chosen. What the widget itself is given comes with every
+    drawing.
+    """
+    if key not in st.session_state:
+        st.session_state[key] = value
+    found: T = st.session_state[key]
+    return found
