@@ -32,12 +32,8 @@ from ui.shell import admission, reload_store, warmup
 from ui.shell.pages import page
 from ui.shell.session_slots import CANVAS, COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
 
-INTRODUCTION = (
-    "The same pair and the same model, solved by ADGM and by its rivals: matchings, scores and times side by side."
-)
 TICK = 0.6  # seconds between two updates of the page
 COLUMNS = 3  # of the grid of pictures
-PREVIEW = 400  # pixels: the height of the pair before anything is compared
 COLOUR_NAMES = {"correct": "green", "wrong": "orange", "stray": "violet", "missed": "blue"}  # of the drawn lines
 ENDS = {
     "finished": "All done",
@@ -71,7 +67,7 @@ def show() -> Callable[[], None] | None:
     gallery, head, asked, stage, result = places
     with head:
         examples.greet()
-        st.caption(INTRODUCTION)
+        st.caption("The same pair and model, solved by ADGM and its rivals: matchings, scores and times side by side.")
     chosen = sidebar(solver=False)
     with asked:
         compared, progress = compared_now(chosen)
@@ -115,7 +111,7 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     ask(chosen, problem, active)
     if compared is None:
         st.info("Press **Compare** to run the chosen methods, one after another.", icon=":material/leaderboard:")
-        canvas.show("pair to compare", *live.sides(chosen.pair), height=PREVIEW)
+        canvas.show("pair to compare", *live.sides(chosen.pair), height=400)
         return nothing
     if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
         st.info("Another pair is chosen now: press **Compare** to run the methods on it.", icon=":material/info:")

@@ -385,7 +385,7 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-_PARTS = [_text(name) for name in ("partners.js", "paint.js", "canvas.js", "matrix.js")]
+_PARTS = [_text(name) for name in ("partners.js", "paint.js", "stage.js", "canvas.js", "matrix.js")]
 _MODULE = "\n".join([*_PARTS, f"const STYLE = {json.dumps(_text('canvas.css'))};\n"]).encode()
 
 # Addresses of media files are relative to the app's root, which may itself be a folder of the site: the page's own
