@@ -63,7 +63,7 @@ def portfolio() -> None:
     problem = Problem((2, 3), [Dense(np.eye(6)[0]), Sparse(PAIRS, -np.ones(3), symmetric=True)])
     node: TiedNode | Node = TiedRoot(problem).node()
     for sweep in range(3):  # its bound: it begins with ties and goes on with all pairs, which tiny problems do not need
-        node, _ = node.swept(-1.0, 0.7, (0, sweep), False)
+        node, _ = node.swept(10.0, 0.7, (0, sweep), False)
     Root(problem).node().swept(10.0, 0.7, (0, 0), True)
     Root(Problem((2, 3), [Dense(np.eye(6))])).node().swept(10.0, 0.7, (0, 0), True)  # without negative costs
     minimise_binary(np.zeros(2), np.eye(2), 1)

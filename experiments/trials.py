@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adgm import METHODS, Problem, Result, State, solve
+from adgm import METHODS, Problem, Result, Run, State
 from adgm.costs.affinity import affinity
 from adgm.rounding import Assignment, best_rounding, hungarian
 from adgm.search.local_search import polish
@@ -134,15 +134,15 @@ def watched(problem: Problem, method: Any, unit: Unit) -> tuple[Result[Any], dic
     A method looks at the clock between two steps, so it may end late; what it finds after a mark does not count there.
     Nor do passing matchings of a method that keeps none: the last one is what it gives.
     """
-    began = perf_counter()
-    news: list[tuple[float, float]] = []
+    run = Run(problem, method, time_limit=unit.time_limit)
+    news: list[tuple[float, float]] = []  # seconds of computing, and the energy by then
 
     def watch(state: State) -> None:
         energy = best_rounding(problem, state.x)[1] if state.best is None else state.best_energy
-        news.append((perf_counter() - began, energy))
+        news.append((run.seconds, energy))
 
-    result = solve(problem, method, every=EVERY, time_limit=unit.time_limit, watch=watch if unit.marks else None)
-    news.append((perf_counter() - began, result.energy))
+    result = run.finish(watch=watch if unit.marks else None, every=EVERY)
+    news.append((run.seconds, result.energy))
     by = {mark: next((energy for at, energy in reversed(news) if at <= mark), None) for mark in unit.marks}
     return result, {f"{mark:g}": finite(energy) for mark, energy in by.items()}
 
