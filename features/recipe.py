@@ -172,7 +172,7 @@ class Recipe:
         return METHODS[self.method].misfit(self.orders, rules, products=MODELS[self.model].given)
 
     def concise(self) -> "Recipe":
-        """The same run without what goes without saying, whoever wrote it down: as the app's widgets make it."""
+        """The same run without values equal to their defaults: as the app's widgets make it."""
         found: dict[str, Any] = {}
         for part in PARTS:
             key, given = getattr(self, part.key), getattr(self, part.values)

@@ -20,7 +20,7 @@ from adgm._kernels.types import LongArray, compiled
 
 class Ties(NamedTuple):
     """Which rows share costs; those of row i are around[first[i] … first[i + 1]]. The labels of column j are
-    member[column[j] … column[j + 1]]; that of nobody has none here."""
+    member[column[j] … column[j + 1]]; the label "unmatched" belongs to no column here."""
 
     left: LongArray
     right: LongArray

@@ -348,7 +348,7 @@ def offsets(row: LongArray, rows: int) -> LongArray:
 
 
 def exclude(labels: Labels) -> NDArray[np.bool_]:
-    """Which labels exclude each other: those of one row, and those of one column (the column of nobody apart)."""
+    """Which labels exclude each other: those of one row, and those of one column (except "unmatched")."""
     row, col = labels.row, labels.col
     conflicts: NDArray[np.bool_] = (row[:, None] == row) | ((col[:, None] == col) & (col < labels.width))
     return conflicts

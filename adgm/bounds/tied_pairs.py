@@ -361,7 +361,7 @@ def join(labels: Labels, left: LongArray, right: LongArray) -> tuple[Ties, LongA
 
 
 def forbid(labels: Labels, ties: Ties, table: FloatArray) -> None:
-    """Two labels of one column (that of nobody apart) are never chosen together."""
+    """Forbid that two labels of one column are chosen together; "unmatched" may be chosen by many rows."""
     for i, j, begin in zip(ties.left, ties.right, ties.start, strict=True):
         ours, theirs = (labels.col[labels.start[row] : labels.start[row + 1]] for row in (i, j))
         same = (ours[:, None] == theirs) & (ours < labels.width)[:, None]

@@ -40,7 +40,7 @@ from features.tables import Table
 
 LONGEST = 500  # characters of a sentence
 SLOW, LARGE = 5.0, 500_000_000  # seconds of computing, bytes beyond what the program itself takes
-SILENCE = 60.0  # seconds without a word from the process, however busy the machine
+SILENCE = 60.0  # seconds without output from the process, however busy the machine
 CASES = 1000
 LARGE_EVERY = 20  # of so many files of a kind one is not damaged but large
 SIZES = 6.0, 8.0  # of large files, unpacked: powers of ten

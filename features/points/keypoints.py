@@ -178,7 +178,7 @@ def strongest(found: Keypoints, count: int, size: tuple[int, int]) -> NDArray[np
     order = np.argsort(cell, kind="stable")
     first = np.searchsorted(cell[order], np.arange(CELLS * CELLS))
     rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found)) - first[cell[order]]  # the how-manieth of its cell a point is
+    rank[order] = np.arange(len(found)) - first[cell[order]]  # rank within its cell
     fits = rank < max(1, math.ceil(FULL * count / CELLS**2))
     chosen = np.flatnonzero(fits)[:count]
     rest = np.flatnonzero(~fits)[: count - len(chosen)]
@@ -186,7 +186,7 @@ def strongest(found: Keypoints, count: int, size: tuple[int, int]) -> NDArray[np
 
 
 def summary(points: Keypoints, detector: str, count: int) -> str:
-    """What a detection gave, in a sentence: never fewer points than wanted without a word."""
+    """What a detection gave, in a sentence: if there are fewer points than wanted, it says so."""
     found = f"{DETECTORS[detector].label} found {len(points)} of the {count} points asked for"
     return found + ("." if len(points) >= count else "; the image offers no more that are apart and clear enough.")
 

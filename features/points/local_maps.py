@@ -121,7 +121,7 @@ def agreement(
 
 
 def _each(many: Ints) -> tuple[Ints, Ints]:
-    """So many times each number from 0, and the how-manieth time it is, from 0."""
+    """Each number from 0, repeated as often as asked for, and the index of each repetition."""
     number = np.repeat(np.arange(len(many)), many)
     return number, np.arange(len(number)) - np.repeat(np.cumsum(many) - many, many)
 

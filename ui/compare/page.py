@@ -38,7 +38,7 @@ COLOUR_NAMES = {"correct": "green", "wrong": "orange", "stray": "violet", "misse
 ENDS = {
     "finished": "All done",
     "stopped": "Stopped",
-    "abandoned": "Ended: nobody was watching",
+    "abandoned": "Stopped: the page was closed",
     "failed": "Failed",
 }
 

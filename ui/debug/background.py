@@ -22,7 +22,7 @@ MOST_ANSWERS = 24
 ENDS = {
     "stopped": "Stopped: what was found so far is shown.",
     "time limit": f"Ended after {LIMITS.job_seconds:g} s of computing, the most here: what was found so far is shown.",
-    "abandoned": "Ended: nobody was watching.",
+    "abandoned": "Stopped: the page was closed.",
 }
 
 

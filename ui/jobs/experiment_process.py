@@ -137,7 +137,7 @@ def said_at_the_end(running: Running) -> str:
         return ""
     if code < 0:
         return f"The experiment was ended by signal {-code}; its rows are safe, and Resume goes on."
-    return last_line(running.path) or "The experiment ended without a word."
+    return last_line(running.path) or "The experiment ended without a message."
 
 
 def last_line(path: Path) -> str:

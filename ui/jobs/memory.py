@@ -35,7 +35,7 @@ class Broom:
     Streamlit would do so after every drawing, however small; the settings forbid that, because it takes several times
     as long as the drawing. Python's own collector counts objects, not bytes, and may come too late. So a thread asks
     every keeper now and then: it lets go what is too old and says whether there may be something to find. If so, the
-    thread sweeps, and once more afterwards: what the last visitor leaves behind is found, too, and then there is peace.
+    thread sweeps, and once more afterwards, which finds what the last visitor left behind.
     """
 
     def __init__(self, every: float = SWEEP) -> None:

@@ -48,7 +48,7 @@ WORDS = {
     "iteration limit": "Stopped at the iteration limit",
     "time limit": "Stopped at the time limit",
     "stopped": "Stopped",
-    "abandoned": "Ended: nobody was watching",
+    "abandoned": "Stopped: the page was closed",
     "failed": "Failed",
 }
 

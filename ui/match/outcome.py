@@ -22,7 +22,7 @@ Match = tuple[int, int]
 ORDER_NAMES = {1: "point", 2: "edge", 3: "triple", 4: "quadruple"}
 SUPPORT: dict[Sense, str] = {
     "similarity": "High terms support it, low ones contradict it.",
-    "cost": "Cheap terms support it, dear ones contradict it.",
+    "cost": "Low-cost terms support it; high-cost terms contradict it.",
 }
 MOST_TERMS = 30
 ADDED = 0.5  # how strongly a match is drawn that only the map knows

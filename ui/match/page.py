@@ -1,4 +1,4 @@
-"""The Match page: choose a pair, a model and a solver, watch it run, understand the matching, take it away."""
+"""The Match page: choose a pair, a model and a solver, watch it run, understand the matching, export it."""
 
 from collections.abc import Callable
 from functools import partial
