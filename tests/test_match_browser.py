@@ -398,7 +398,7 @@ def test_every_export_can_be_read(finished):
 def test_the_link_gives_the_same_matching_elsewhere(finished, visit, browser):
     finished.share()
     finished.page.get_by_role("tab", name="Link").click()
-    link = finished.page.get_by_test_id("stCode").filter(has_text="run=1").inner_text().strip()
+    link = finished.page.get_by_test_id("stCode").filter(has_text="run=1").first.inner_text().strip()
     assert parse_qs(urlparse(link).query)["data"] == ["turntable"]
     other = visit("?" + urlparse(link).query, browser)
     other.finish()

@@ -146,6 +146,8 @@ def test_two_pictures_are_taken_with_the_camera_and_others_follow(visit, browser
     page.press("Camera")
     for which in ("first", "second"):
         page.says(f"The {which} picture")
+        page.wait_until(lambda: page.page.locator("video").evaluate("video => video.videoWidth > 0 && !video.paused"))
+        page.settled()
         page.page.get_by_role("button", name="Take Photo").click()
     page.says(re.compile("^Photographs|points · Photographs"))
     page.wait_until(lambda: page.board("board => board.points.length === 2"))
