@@ -4,6 +4,7 @@ Only what matters for presses and values: elements by their keys, ticks, and the
 value that was sent for it if one was, else with its own default.
 """
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,8 @@ from streamlit.runtime.state.common import user_key_from_element_id
 from experiments.tools.browser import BEGINS_AGAIN, PATIENCE, Server
 
 VALUED = ("slider", "number_input", "selectbox", "checkbox")
+
+TOLD = re.compile(r'"(?:status|summary)": ?("(?:[^"\\]|\\.)*")')  # in the panel below the picture, as JSON texts
 
 
 class Tab:
@@ -82,6 +85,8 @@ class Tab:
         self.texts.pop(place, None)
         if kind == "markdown":
             self.texts[place] = content.body
+        elif kind == "bidi_component" and (told := TOLD.findall(content.json)):
+            self.texts[place] = "\n".join(map(json.loads, told))
         elif hasattr(content, "id"):
             key = user_key_from_element_id(content.id) or content.id
             self.elements[key] = kind, content, message.delta.fragment_id

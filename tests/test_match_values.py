@@ -32,7 +32,7 @@ def test_ten_times_ten_while_paused_is_a_hundred_and_shown():
 def test_a_press_that_comes_too_late_is_told_on_the_page_until_the_next_one():
     page = Page(SMALL).start()
     page.test.session_state[RUN.name].job.resume()
-    page.test.session_state[LATE.name] = "**Pause** came too late: run 1 was over."
+    page.test.session_state[LATE.name] = "Pause came too late: run 1 was over."
     page.run()
     assert page.says("came too late") and page.press("play").says("· run 1") and not page.says("came too late")
 

@@ -66,7 +66,7 @@ def _pace(run: Run | None) -> None:
     chosen = st.selectbox(
         "Pace",
         list(PACES),
-        list(PACES).index(begin(PACE, DEFAULT_PACE)),
+        list(PACES).index(st.session_state.get(PACE, DEFAULT_PACE)),  # not `begin`: a page tells a new server its own
         key=PACE,
         width=152,
         label_visibility="collapsed",
@@ -153,7 +153,7 @@ def perform() -> None:
 def start() -> str | None:
     run = RUN.get()
     if run is not None and run.job.snapshot().active:
-        return f"**Start** came too late: run {run.number} is going on."
+        return f"Start came too late: run {run.number} is going on."
     START.set(True)
     return None
 
@@ -165,7 +165,7 @@ def on_run(name: str, does: Callable[[Run], bool]) -> Action:
         run = RUN.get()
         if run is not None and does(run):
             return None
-        return f"**{name}** came too late: {'there is no run' if run is None else f'run {run.number} was over'}."
+        return f"{name} came too late: {'there is no run' if run is None else f'run {run.number} was over'}."
 
     return act
 
