@@ -57,6 +57,13 @@ def test_the_texts_of_a_pair_of_ones_own_read_its_zip(tmp_path):
         setup.pair()
 
 
+def test_a_program_that_was_exported_before_the_modules_moved_still_runs(tmp_path):
+    setup = RUNS[0]
+    old = setup.as_python().replace("features.judge.metrics", "features.metrics")
+    assert "from features.metrics import measure" in old
+    assert pairs_of_python(old, tmp_path) == setup.run().pairs.tolist()
+
+
 @pytest.mark.parametrize("setup", [*RUNS, Recipe()], ids=lambda setup: setup.model)
 def test_json_and_pickle_bring_it_back(setup):
     back = Recipe.from_json(setup.to_json())
