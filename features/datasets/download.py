@@ -137,6 +137,7 @@ def _fetch_one(source: Source, folder: Path, timeout: float) -> None:
             HTTPDownloader(timeout=timeout)(url, Bounded(part, source), pooch)
 
     try:
+        (Path(folder) / source.file).parent.mkdir(parents=True, exist_ok=True)  # pooch's own way fails beside another
         retrieve(source.url, f"sha256:{source.sha256}", source.file, folder, downloader=bounded)
     except HTTPError as error:
         code = getattr(error.response, "status_code", "an error")
