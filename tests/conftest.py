@@ -22,6 +22,9 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.load_profile("repeatable")
 
 
+COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
+
+
 def missing(what: str, demanded_by: str) -> None:
     if os.environ.get(demanded_by):
         pytest.fail(f"{what}, and {demanded_by} demands it")
@@ -34,11 +37,23 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[cache.VARIABLE] = str(cache.FOLDER.parent)
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Kernels are compiled once, before every worker, and every server that it starts, would do it for itself."""
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
+    """Kernels are compiled once, before every worker, and every server that it starts, would do it for itself; the
+    workers collect the tests meanwhile."""
     options = session.config.option
     if getattr(options, "numprocesses", None) and not hasattr(session.config, "workerinput"):
-        subprocess.run([sys.executable, "-m", "adgm.precompile"], check=True, stdout=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "adgm.precompile"]
+        session.config.stash[COMPILING] = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """No worker gets a test before the kernels are there."""
+    compiling = session.config.stash.get(COMPILING, None)
+    if compiling is not None and compiling.wait():
+        pytest.exit(f"adgm.precompile ended with {compiling.returncode}", 3)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -255,6 +255,7 @@ def test_images_and_script_are_fetched_once_and_updates_stay_small(visit):
     assert len(page.fetched) == 3
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit):
     page = visit("edit")

@@ -92,6 +92,7 @@ def test_what_is_packed_grows_inside():
         assert len(packed) < 5000 and len(archive.read("xy.npy")) > 900_000
 
 
+@pytest.mark.long
 def test_memory_is_that_of_the_reader_and_not_of_who_started_it():
     ballast = np.ones(40_000_000)  # 320 MB here, none there
     _, most = watched([("points, text", 0)])

@@ -29,9 +29,10 @@ def samples() -> dict[str, bytes]:
         left_points=rng.random((3, 2)),
         truth=np.array([1, 0, -1]),
     )
-    facilities = qap(np.arange(16.0).reshape(4, 4), grid_distances(2, 2))
+    flows, distances = np.arange(16.0).reshape(4, 4), grid_distances(2, 2)
+    facilities = qap(flows, distances)
     found = {format: write_problem(file, format) for format in GENERAL} | {".dat": write_problem(facilities, ".dat")}
-    found |= {".gt": b"[[1], null, [0, 2]]", ".sln": write_solution(np.arange(4), facilities.problem.energy(np.eye(4)))}
+    found |= {".gt": b"[[1], null, [0, 2]]", ".sln": write_solution(np.arange(4), (flows * distances).sum())}
     return found | {".opt": b"-123.5e-1", "K.npz": npz(K=rng.random((12, 12)), n1=3, n2=4)}
 
 

@@ -69,6 +69,7 @@ def visit(browser, server):
         assert faults == []
 
 
+@pytest.mark.long
 def test_the_keyboard_alone_walks_through_all_chapters_and_back(visit):
     student = visit()
     for chapter in COURSE[1:]:

@@ -228,6 +228,7 @@ def test_the_first_click_leads_to_matched_lines(finished):
     assert polished.get_attribute("aria-pressed") == "true"
 
 
+@pytest.mark.long
 def test_scrubbing_back_shows_earlier_iterations_and_a_replay_ends_at_the_result(finished):
     slider = finished.page.get_by_role("slider", name="Iteration")
     end = finished.board("board => board.lines.map((line) => line.value)")
@@ -265,6 +266,7 @@ def test_lines_and_matrix_agree_at_every_stop_and_the_paper_does_not_polish(visi
             assert sorted(lines) == sorted(cells)
 
 
+@pytest.mark.long
 def test_picture_matrix_and_curves_are_one_instrument(finished):
     """A cell lights its line, a line marks its cell, and the pointer over a curve shows that iteration."""
     i, j = finished.lines()[5]
@@ -316,7 +318,10 @@ new PerformanceObserver((list) => {
 }).observe({ type: "layout-shift", buffered: false });"""
 
 
-@pytest.mark.parametrize("width, height", [(1280, 720), (1920, 1080), (390, 844)])
+@pytest.mark.parametrize(
+    "width, height",
+    [(1280, 720), *(pytest.param(*size, marks=pytest.mark.long) for size in ((1920, 1080), (390, 844)))],
+)
 def test_everything_of_a_run_is_on_one_screen_and_nothing_moves(browser, server, width, height):
     context = browser.new_context(viewport={"width": width, "height": height})
     page = Visit(context, f"{server.url}/{ENDLESS}")
@@ -369,6 +374,7 @@ def test_a_clicked_match_tells_its_terms(finished):
     finished.says("Those that fit worst")
 
 
+@pytest.mark.long
 def test_every_export_can_be_read(finished):
     assert cv2.imdecode(np.frombuffer(finished.download("PNG"), np.uint8), cv2.IMREAD_COLOR).shape[0] > 200
     assert cv2.imdecode(np.frombuffer(finished.download("Curves (PNG)"), np.uint8), cv2.IMREAD_COLOR).shape[0] > 200

@@ -214,6 +214,7 @@ def test_an_npz_file_brings_its_images_and_points(visit, tmp_path):
     assert sorted(map(tuple, page.lines())) == [(i, j) for i, j in enumerate(truth) if j >= 0]
 
 
+@pytest.mark.long
 def test_points_added_dragged_and_deleted_with_the_mouse_are_in_the_file(visit):
     page = visit()
     page.ready()

@@ -46,7 +46,7 @@ class Toil:
         return state.iteration >= self.last
 
 
-@pytest.mark.parametrize("each", [1e-5, 1e-3, 0.1, 0.9])
+@pytest.mark.parametrize("each", [1e-4, 1e-3, 0.1, 0.9])
 @pytest.mark.parametrize("beginning", [0.0, 2.0])
 @pytest.mark.parametrize("every", [1, 50, 100_000])
 def test_a_time_limit_holds_for_beginning_and_iterations(beginning, each, every):

@@ -152,6 +152,7 @@ def test_a_changed_byte_is_noticed(tmp_path):
 # ---- parallel, lost workers, limits ------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_parallel_and_serial_runs_give_the_same_rows_also_when_a_worker_dies(tmp_path):
     serial, parallel = tmp_path / "serial.jsonl", tmp_path / "parallel.jsonl"
     runner.run(RIVALS, serial)

@@ -63,7 +63,9 @@ def test_with_points_only_partners_have_one_colour(many):
     many.press("Lines")
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (390, 844)])
+@pytest.mark.parametrize(
+    "size", [(1280, 720), *(pytest.param(size, marks=pytest.mark.long) for size in ((1920, 1080), (390, 844)))]
+)
 def test_no_point_is_cut_off(browser, app, size):
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
     page = Visit(context, app.url)
