@@ -270,7 +270,7 @@ def test_points_are_added_dragged_and_deleted_and_every_step_can_be_undone(visit
     mouse.move(*page.at(0, 60, 60))
     mouse.down()
     mouse.move(*page.at(0, 90, 90), steps=6)
-    page.page.wait_for_timeout(200)
+    page.wait_until(lambda: page.board("board => Math.round(board.points[0][0][0])") == 90)
     assert not page.sent  # a drag is one message, sent when the button is let go
     mouse.move(*page.at(0, 120, 40))
     mouse.up()
@@ -344,7 +344,7 @@ def test_wheel_zooms_at_the_pointer_drag_moves_and_the_view_can_be_reset(visit):
     assert page.at(0, 200, 150) == pytest.approx((home[0] + 50, home[1] + 20), abs=1.0)
     page.expect_says("picked None None")
     page.press("again")  # an update leaves the view alone
-    page.page.wait_for_timeout(300)
+    page.settled()
     assert page.board("board => board.memory.zoom") > 1.8
     page.page.mouse.dblclick(*page.at(0, 230, 190))
     assert page.at(0, 200, 150) == pytest.approx(home, abs=1.0)

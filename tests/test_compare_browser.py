@@ -146,8 +146,7 @@ def test_stop_half_way_and_a_phone_shows_it_all(visit):
     finished = len(here.column("Method"))
     assert 1 <= finished < len(comparison.fitting(Recipe("turntable", {"left": 20, "right": 65}, "C").problem()))
     here.page.set_viewport_size({"width": 390, "height": 844})
-    here.page.wait_for_timeout(500)
-    assert here.main.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
+    here.wait_until(lambda: here.main.evaluate("one => innerWidth === 390 && one.scrollWidth <= one.clientWidth + 1"))
 
 
 @pytest.mark.long

@@ -1,8 +1,8 @@
 """Verification: maps that are known are found again, the right kind is chosen, and strangers are called strangers."""
 
 import math
-from statistics import NormalDist
 from dataclasses import replace
+from statistics import NormalDist
 
 import cv2
 import numpy as np
