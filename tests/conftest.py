@@ -1,7 +1,8 @@
 """What tests need from outside: the real data and a real browser. Missing ones skip, or fail where CI demands them.
 
-Tests with a browser form one group, which one worker runs: they share one Chromium and one server. All other tests of
-a file form a group, so that what a file builds is built once.
+Files with a browser form one group, which one worker runs: they share one Chromium and one server. Every other file is
+a group of its own, so that what it builds is built once. The names of the files say which, because pytest-xdist's own
+mark for groups has no effect with pytest 9.2.
 """
 
 import os
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from adgm._kernels import cache
 from experiments.tools.browser import Server, Visit, chromium, chromium_path, serving
@@ -22,6 +24,7 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.load_profile("repeatable")
 
 
+WITH_BROWSER = ("_browser.py", "test_canvas.py", "test_presses_long.py")  # how the names of their files end
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 
 
@@ -61,13 +64,26 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-@pytest.hookimpl(tryfirst=True)
+def group(file: str) -> str:
+    return "browser" if file.endswith(WITH_BROWSER) else file
+
+
+class ByFile(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return group(nodeid.partition("::")[0])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    return ByFile(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Form the groups; the one with the browser comes first, so that it is not left alone at the end."""
-    browser = {item: item.get_closest_marker("browser") is not None for item in items}
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("browser" if browser[item] else item.path.stem))
-    items.sort(key=lambda item: not browser[item])
+    """The group with the browser comes first, so that it is not left alone at the end."""
+    alone = [item.nodeid for item in items if item.get_closest_marker("browser") and group(item.path.name) != "browser"]
+    if alone:
+        raise pytest.UsageError(f"{alone[0]} needs a browser: name its file …_browser.py, or add it to WITH_BROWSER.")
+    items.sort(key=lambda item: group(item.path.name) != "browser")
 
 
 @pytest.fixture(autouse=True)
