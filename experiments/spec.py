@@ -10,6 +10,7 @@ from typing import Any
 from adgm import METHODS
 from experiments.selections import SELECTIONS, Params, sampled
 from features.datasets import DATASETS
+from features.formulas.text import LONGEST_TEXT
 from features.judge.classics import CLASSICS
 from features.models import MODELS
 from features.parameters import Value
@@ -128,12 +129,12 @@ class Panel:
 
     def __post_init__(self) -> None:
         for one in ("title", "dataset", "model", "pairs", "varies", "axis"):
-            _check_text(one, getattr(self, one), 100)
+            _check_text(one, getattr(self, one), LONGEST_TEXT if one == "model" else 100)
         if not self.title:
             raise Wrong("title", "The title is empty; expected a few words.")
         for what, key, known in (
             ("dataset", self.dataset, list(DATASETS)),
-            ("model", self.model, list(MODELS)),
+            ("model", self.model, MODELS),
             ("pairs", self.pairs, list(SELECTIONS)),
         ):
             if key not in known:

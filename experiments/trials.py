@@ -189,7 +189,8 @@ def load(setup: Recipe) -> tuple[Pair, dict[str, Any], str]:
             if int(at.get(name, 0)) > has:
                 note = f"{has} of {at[name]} {name.replace('_', ' ')}: all that this pair has"
                 at[name] = has
-    return DATASETS[setup.dataset].load(images=MODELS[setup.model].photographs, **at), at, note
+    model = MODELS[setup.model]
+    return DATASETS[setup.dataset].load(images=model.photographs or model.images, **at), at, note
 
 
 def said(result: Result[Any]) -> Record:

@@ -19,6 +19,7 @@ from adgm import METHODS, Problem, Result, solve
 from adgm.problem import CONSTRAINTS
 from adgm.run import Method
 from features.datasets import DATASETS
+from features.formulas.link import packed, unpacked
 from features.judge.verification import KINDS, Kind
 from features.limits import LIMITS
 from features.models import MODELS
@@ -61,6 +62,10 @@ class Part:
     @property
     def known(self) -> list[str]:
         return [*self.registry, *([OWN] if self.own else [])]
+
+    def has(self, key: str) -> bool:
+        """Whether it can be chosen; a model may also be a formula."""
+        return key in self.registry or (key == OWN and bool(self.own))
 
     def label(self, key: str) -> str:
         return str(self.registry[key].label) if key in self.registry else self.own
@@ -146,7 +151,7 @@ class Recipe:
             key, given = getattr(self, part.key), getattr(self, part.values)
             if not isinstance(key, str):
                 raise ValueError(f"{part.key} is {brief(key)}; expected the name of a {part.what}.")
-            if key not in part.known:
+            if not part.has(key):
                 raise ValueError(f"There is no {part.what} {brief(key)}; choose one of {', '.join(part.known)}.")
             if not isinstance(given, Mapping):
                 raise ValueError(f"{part.values} is {brief(given)}; expected names with their values.")
@@ -285,7 +290,7 @@ class Recipe:
         for part in PARTS:
             if part is FOUND and self.points == OWN:
                 continue
-            found[part.word] = getattr(self, part.key)
+            found[part.word] = packed(getattr(self, part.key))
             found |= {f"{part.word}.{name}": str(value) for name, value in getattr(self, part.values).items()}
         return found if self.check == CHECKS[0] else found | {CHECK: self.check}
 
@@ -294,7 +299,7 @@ class Recipe:
         """What a link stands for; words of others are passed over. A ValueError in a sentence if it makes no sense."""
         given: dict[str, Any] = {}
         for part in PARTS:
-            key = words.get(part.word, getattr(cls, part.key))
+            key = unpacked(words.get(part.word, getattr(cls, part.key)))
             mark = f"{part.word}."
             items = [f"{name.removeprefix(mark)}={text}" for name, text in words.items() if name.startswith(mark)]
             given |= {part.key: key, part.values: part.read(items, key)}

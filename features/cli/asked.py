@@ -8,6 +8,8 @@ from adgm.problem import CONSTRAINTS
 from features.cli.base import PROGRAM, complain, listed, several
 from features.files.exports import open_pair
 from features.files.point_files import outside
+from features.formulas import toml_file
+from features.formulas.text import model_text
 from features.matching import IMAGES, LANDMARKS
 from features.pairs import POINTS, SIDES, Pair, file_bytes, read_pair
 from features.points.keypoints import DETECTORS, summary
@@ -51,6 +53,10 @@ def _pair_options(command: argparse.ArgumentParser) -> None:
         metavar="KEY",
         help="what a matching costs (photo for images, A for points of your own, C for data sets): see 'models'",
     )
+    model.add_argument(
+        "--formula", metavar="TEXT", help="or a formula of your own: 'edges (d1 - d2)^2 / s2; price 0.3'"
+    )
+    model.add_argument("--model-file", metavar="FILE", help="or a formula from a file: TOML, or as it is typed")
     several(model, "--param", "NAME=VALUE", "a parameter of the model, such as eta=0.5; may be repeated")
     model.add_argument("--check", choices=list(CHECKS), help="the map that matches are checked by (photographs: any)")
     for side, what in zip(CONSTRAINED, SIDES, strict=True):
@@ -90,7 +96,7 @@ def _recipe(asked: argparse.Namespace, saved: Recipe | None) -> Recipe:
     given = asked.left_points is not None and asked.right_points is not None
     base = saved or (Recipe() if asked.dataset else LANDMARKS if given else IMAGES)
     dataset = OWN if asked.dataset is None else listed(asked.dataset, DATA.registry, "data set")
-    model = listed(asked.model or base.model, MODEL.registry, "model")
+    model = listed(_model(asked) or base.model, MODEL.registry, "model")
     method = listed(asked.method or base.method, METHOD.registry, "method")
     finding = asked.detector is not None or (bool(asked.images) and not given)
     return Recipe(
@@ -108,6 +114,20 @@ def _recipe(asked: argparse.Namespace, saved: Recipe | None) -> Recipe:
         (asked.points or (base.point_params if asked.images else {})) if finding else {},
         asked.check or base.check,
     )
+
+
+def _model(asked: argparse.Namespace) -> str | None:
+    """The key of the model that the words name, or its formula."""
+    given = [name for name in ("model", "formula", "model_file") if getattr(asked, name) is not None]
+    if len(given) > 1:
+        flags = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ValueError(f"{flags} were given; expected one model.")
+    if asked.model_file is not None:
+        return toml_file.read(file_bytes(asked.model_file), asked.model_file)
+    if asked.formula is not None:
+        model_text(asked.formula)  # a sentence about its first mistake
+    found: str | None = asked.formula or asked.model
+    return found
 
 
 def _own(asked: argparse.Namespace, recipe: Recipe) -> Pair:

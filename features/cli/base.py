@@ -3,7 +3,7 @@
 import argparse
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from reprlib import repr as brief
@@ -32,11 +32,10 @@ def complain(sentence: str) -> None:
     print(f"{PROGRAM}: {sentence}", file=sys.stderr)
 
 
-def listed(key: str, known: Iterable[str], what: str) -> str:
+def listed(key: str, known: Collection[str], what: str) -> str:
     """The key, if there is such an entry."""
-    names = list(known)
-    if key not in names:
-        raise ValueError(f"There is no {what} {brief(key)}; choose one of {', '.join(names)}.")
+    if key not in known:
+        raise ValueError(f"There is no {what} {brief(key)}; choose one of {', '.join(known)}.")
     return key
 
 

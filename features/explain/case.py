@@ -1,6 +1,6 @@
 """The record that every debugging tool works on: a matching, how it came about, and what would have been right."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from adgm.explain.margins import Margin, margins
 from adgm.explain.paths import Path, Way, exchange_of, path
 from adgm.explain.terms import Match
 from adgm.rounding import Assignment
+from features.formulas.split import summands
 from features.judge.metrics import Metrics, kinds, matched_pairs, measure, true_assignment
 from features.matching import Matching, match
 from features.models import MODELS
@@ -82,13 +83,14 @@ class Case:
         return int(self.problem.layout.col[at[0]]) if len(at) else None
 
     @cached_property
-    def names(self) -> list[str]:
-        """The potentials' names."""
-        return named(self.problem, WORDS if MODELS[self.recipe.model].given else TERMS)
+    def parted(self) -> tuple[Problem, list[str]]:
+        """The problem with every summand of its model as a potential of its own, and their names."""
+        return parted(self.recipe, self.pair, self.problem)
 
     def ledger(self, match: Match | None = None) -> Ledger:
         """The answer's terms against the truth's; with a match only what the exchange that it belongs to changes."""
-        return ledger(self.problem, self.answer, self.other(match), self.names)
+        problem, names = self.parted
+        return ledger(problem, self.answer, self.other(match), names)
 
     def other(self, match: Match | None = None) -> Assignment:
         """What the answer is compared with: the truth; with a match, the answer after the exchange it belongs to."""
@@ -108,6 +110,17 @@ class Case:
     def rivals(self) -> list[Assignment]:
         """Matchings that are known beside the answer: the truth."""
         return [] if self.truth is None else [self.truth]
+
+
+def parted(recipe: Recipe, pair: Pair, problem: Problem) -> tuple[Problem, list[str]]:
+    """The problem with every summand of its model as a potential, and the names of all."""
+    words = WORDS if MODELS[recipe.model].given else TERMS
+    parts = summands(recipe, pair)
+    if parts is None or len(parts) <= len(problem.potentials):
+        return problem, named(problem, words)
+    names = [part.name if ":" in part.name or part.name == "price" else "" for part in parts]
+    split = replace(problem, potentials=tuple(part.potential for part in parts))
+    return split, [mine or usual for mine, usual in zip(names, named(split, words), strict=True)]
 
 
 def case_of(recipe: Recipe, **options: Any) -> Case:

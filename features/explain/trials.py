@@ -108,9 +108,9 @@ def trial_of(found: Matching) -> Trial:
 
 def needs_images(recipe: Recipe) -> bool:
     """Whether points or potentials are made from pixels."""
-    values = MODELS[recipe.model].values(**_own_values(recipe))
-    looks = DESCRIPTORS.get(str(values.get("descriptor", "")))
-    return recipe.points != OWN or MODELS[recipe.model].photographs or (looks is not None and looks.needs_image)
+    model = MODELS[recipe.model]
+    looks = DESCRIPTORS.get(str(model.values(**_own_values(recipe)).get("descriptor", "")))
+    return recipe.points != OWN or model.photographs or model.images or (looks is not None and looks.needs_image)
 
 
 def _own_values(recipe: Recipe) -> dict[str, Any]:

@@ -64,6 +64,7 @@ class Model:
     complete: bool = True  # pairwise costs join all pairs of points, and may fill the memory
     optional: bool = False  # points may stay unmatched unless the caller asks otherwise
     photographs: bool = False  # its matches are checked by a map unless the caller asks otherwise
+    images: bool = False  # its costs look at pixels
     given: bool = False  # it is about the problem that comes with a pair, and takes no other pair
     weights: Mapping[str, int] = field(default_factory=dict)  # parameters whose 0 leaves out the terms of an order
 

@@ -84,13 +84,27 @@ class Similar:
         return self.left * n2 + self.right
 
 
-def similar_tuples(
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Left tuples, for each of them nearest right tuples, and the squared distance of their features."""
+
+    left: Tuples  # (m, D)
+    right: Tuples  # (m, D)
+    squared: Floats  # (m,)
+    mean: float  # of the squared distances, over left tuples as they are drawn
+
+    def variables(self, n2: int) -> Tuples:
+        """(m, D): the variable i1 · n2 + i2 of each point and its partner."""
+        return self.left * n2 + self.right
+
+
+def nearest_tuples(
     left: ArrayLike, right: ArrayLike, feature: Feature, tuples: Tuples, neighbours: int, seed: int
-) -> Similar:
+) -> Near:
     """For each left tuple its nearest neighbours, in features, among all ordered tuples of the right points.
 
-    γ is the mean of the squared distances, over `tuples` as they are drawn, repetitions included; every tuple
-    is kept once. No tuple uses a point twice, so that no two results are orderings of each other.
+    The mean counts repetitions in `tuples`; every tuple is kept once. No tuple uses a point twice, so that no two
+    results are orderings of each other.
     """
     points1, points2 = as_points(left), as_points(right)
     order = tuples.shape[1]
@@ -104,9 +118,21 @@ def similar_tuples(
     tree = scipy.spatial.cKDTree(feature(points2, others))
     distance, nearest = tree.query(feature(points1, kept), k=k, workers=2)
     squared = distance.reshape(len(kept), k) ** 2
-    gamma = (squared.mean(axis=1) @ times) / times.sum()
-    similarity = np.exp(-squared / max(gamma, ROUNDING))
-    return Similar(np.repeat(kept, k, axis=0), others[nearest.ravel()], similarity.ravel())
+    mean = (squared.mean(axis=1) @ times) / times.sum()
+    return Near(np.repeat(kept, k, axis=0), others[nearest.ravel()], squared.ravel(), max(float(mean), ROUNDING))
+
+
+def similar_tuples(
+    left: ArrayLike, right: ArrayLike, feature: Feature, tuples: Tuples, neighbours: int, seed: int
+) -> Similar:
+    """The similarity of each left tuple to its nearest neighbours; γ is the mean of the squared distances."""
+    near = nearest_tuples(left, right, feature, tuples, neighbours, seed)
+    return Similar(near.left, near.right, np.exp(-near.squared / near.mean))
+
+
+def affordable(drawn: Tuples) -> int:
+    """How many right tuples for each left one make a tensor that can be held."""
+    return MOST_ENTRIES // (factorial(drawn.shape[1]) * max(len(np.unique(drawn, axis=0)), 1))
 
 
 def ordered_tuples(n: int, order: int, seed: int) -> Tuples:
@@ -131,14 +157,14 @@ def sampled_terms(
     else:
         drawn = draw_tuples(n1, order, tuples or n1 * n2, seed)
         neighbours = neighbours or len(drawn)
-    affordable = MOST_ENTRIES // (factorial(order) * max(len(np.unique(drawn, axis=0)), 1))
-    if sampling == "all" and neighbours > affordable:
+    most = affordable(drawn)
+    if sampling == "all" and neighbours > most:
         entries = neighbours * len(drawn) * factorial(order)
         raise ValueError(
             f"the full tensor of order {order} of {n1} and {n2} points has {entries:,} entries, more than the "
             f"{MOST_ENTRIES:,} we can hold; use random sampling or fewer points"
         )
-    found = similar_tuples(left, right, feature, drawn, max(1, min(neighbours, affordable)), seed)
+    found = similar_tuples(left, right, feature, drawn, max(1, min(neighbours, most)), seed)
     return [Sparse(found.variables(n2), -found.similarity, symmetric=True)]
 
 

@@ -37,7 +37,8 @@ def show(case: Case, focus: Match | None) -> None:
         what = "This match is" if focus is not None else "All matches are"
         st.success(f"{what} as in the truth: no term differs.", icon=":material/check_circle:")
         return
-    book = ledger(case.problem, case.answer, other, case.names)
+    problem, names = case.parted
+    book = ledger(problem, case.answer, other, names)
     st.markdown(sentence(case, book, focus, here))
     with st.container(key="debug-board"):
         st.fragment(board)(case, book, here, there)
