@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from features.cli import compare, convert, explain, fit, listing, match, solve, sweep
+from features.cli import compare, convert, explain, fit, listing, match, solve, sweep, versus
 from features.cli.base import PROGRAM, Parser, complain
 from features.datasets.download import MissingData
 
@@ -17,6 +17,7 @@ Match the points of two images with ADGM and its rivals.
   explain     why matches are wrong: the terms that speak for them, the way back, how sure each is
   sweep       one or two parameters over a range; or the smallest change that makes a match right
   fit         the parameters of a model from pairs with truth, judged on other pairs
+  versus      two models or methods on the same pairs: who is right more often, and how sure that is
   solve       a matching problem from a file, by any method, with a proof if there is one
   convert     a matching problem from one file format to another
   datasets    what pairs there are, and download those that are not built in
@@ -37,7 +38,7 @@ help on one of them:  {PROGRAM} match --help
 def parser() -> argparse.ArgumentParser:
     found = Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, usage=f"{PROGRAM} COMMAND …")
     commands = found.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
-    for module in (match, compare, explain, sweep, fit, solve, convert, listing):
+    for module in (match, compare, explain, sweep, fit, versus, solve, convert, listing):
         module.add(commands)
     return found
 

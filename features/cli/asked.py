@@ -1,7 +1,7 @@
 """Which pair, points and model the words of `match` and `compare` ask for."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from adgm.problem import CONSTRAINTS
@@ -96,7 +96,8 @@ def _recipe(asked: argparse.Namespace, saved: Recipe | None) -> Recipe:
     given = asked.left_points is not None and asked.right_points is not None
     base = saved or (Recipe() if asked.dataset else LANDMARKS if given else IMAGES)
     dataset = OWN if asked.dataset is None else listed(asked.dataset, DATA.registry, "data set")
-    model = listed(_model(asked) or base.model, MODEL.registry, "model")
+    words = {"--model": asked.model, "--formula": asked.formula, "--model-file": asked.model_file}
+    model = listed(named_model(words) or base.model, MODEL.registry, "model")
     method = listed(asked.method or base.method, METHOD.registry, "method")
     finding = asked.detector is not None or (bool(asked.images) and not given)
     return Recipe(
@@ -116,18 +117,17 @@ def _recipe(asked: argparse.Namespace, saved: Recipe | None) -> Recipe:
     )
 
 
-def _model(asked: argparse.Namespace) -> str | None:
-    """The key of the model that the words name, or its formula."""
-    given = [name for name in ("model", "formula", "model_file") if getattr(asked, name) is not None]
+def named_model(words: Mapping[str, str | None]) -> str | None:
+    """The key of a model or its formula, from what stands after a flag for either and one for a file, in this order."""
+    given = [flag for flag, value in words.items() if value is not None]
     if len(given) > 1:
-        flags = " and ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise ValueError(f"{flags} were given; expected one model.")
-    if asked.model_file is not None:
-        return toml_file.read(file_bytes(asked.model_file), asked.model_file)
-    if asked.formula is not None:
-        model_text(asked.formula)  # a sentence about its first mistake
-    found: str | None = asked.formula or asked.model
-    return found
+        raise ValueError(f"{' and '.join(given)} were given; expected one model.")
+    key, formula, file = words.values()
+    if file is not None:
+        return toml_file.read(file_bytes(file), file)
+    if formula is not None:
+        model_text(formula)  # a sentence about its first mistake
+    return formula or key
 
 
 def _own(asked: argparse.Namespace, recipe: Recipe) -> Pair:

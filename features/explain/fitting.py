@@ -19,6 +19,7 @@ import numpy as np
 from features.explain.max_margin import linear, max_margin
 from features.explain.sweeps import Span
 from features.explain.trials import Bench, Trial, parameter, parameters, place, value_of, varied
+from features.judge.intervals import Interval, interval
 from features.models import MODELS
 from features.pairs import Pair
 from features.recipe import OWN, Recipe
@@ -105,7 +106,41 @@ class Fit:
     @property
     def text(self) -> str:
         moved = [f"{name} {_short(old)} → {_short(new)}" for name, (old, new) in self.values.items() if old != new]
-        return f"{', '.join(moved) or 'Nothing was changed.'}\n\n{self.table.text()}\n\n{self.why}"
+        told = [", ".join(moved) or "Nothing was changed.", self.table.text(), self.sure, self.why, self.ends]
+        return "\n\n".join(filter(None, told))
+
+    @property
+    def gain(self) -> Interval:
+        """By how much the test pairs, which the fit never saw, became right; a paired bootstrap over them."""
+        sides = ([one.metrics.accuracy or 0.0 for one in measured.trials] for measured in self.test)
+        return interval([new - old for old, new in zip(*sides, strict=True)])
+
+    @property
+    def sure(self) -> str:
+        """That gain in a sentence."""
+        gain = self.gain
+        told = f"On the {gain.count} test pairs the accuracy changed by {gain.points()}"
+        return f"{told}: {'more than chance explains' if gain.decided else 'it may be chance; take more pairs'}."
+
+    @property
+    def at_ends(self) -> dict[str, float]:
+        """The fitted parameters that went to an end of their range."""
+        found = {}
+        for name, (old, new) in self.values.items():
+            declared = parameter(self.recipe, name)
+            if new != old and new in (declared.low, declared.high):
+                found[name] = float(new)
+        return found
+
+    @property
+    def ends(self) -> str:
+        """What that means, in a sentence; empty if none did."""
+        if not self.at_ends:
+            return ""
+        told = ", ".join(f"{name} = {_short(value)}" for name, value in self.at_ends.items())
+        return (
+            f"At an end of its range: {told}. A better value may lie beyond; widen the range, or drop what it weighs."
+        )
 
     @property
     def why(self) -> str:

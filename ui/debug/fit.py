@@ -117,7 +117,10 @@ def outcome(case: Case, found: Fit) -> None:
         st.dataframe(rows, hide_index=True)
     with chart:
         st.echarts_chart(fit_chart(found.steps), height=240, renderer="svg", key="fit chart", alt="Training error")
+    st.markdown(found.sure)
     st.markdown(found.why)
+    if found.ends:
+        st.warning(found.ends)
     with st.expander("The numbers"):
         st.code(found.table.text(), language=None)
     recipe = replace(case.recipe, model_params=found.recipe.model_params)

@@ -1,0 +1,99 @@
+"""Two models on the same pairs: the bootstrap is honest and repeatable, and the better one is named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from features.__main__ import main
+from features.explain.fitting import fit
+from features.explain.trials import pairs_like
+from features.explain.versus import Versus, category, duels, every_kind, names
+from features.judge.intervals import interval, signs
+from features.recipe import Recipe
+
+FIRST = Recipe("random", {"inliers": 8, "outliers": 4, "noise": 3.0}, "B", {"sigma2": 100.0})
+
+
+def test_an_interval_holds_the_mean_and_covers_it_as_often_as_it_says():
+    found = interval([0.0, 1.0, 1.0, 0.5], seed=3)
+    assert found == interval([0.0, 1.0, 1.0, 0.5], seed=3)
+    assert found.low <= found.mean == 0.625 <= found.high and found.count == 4
+    rng = np.random.default_rng(0)
+    inside = [(one := interval(rng.normal(0.3, 1.0, 40))).low <= 0.3 <= one.high for _ in range(60)]
+    assert 0.85 <= np.mean(inside) <= 1.0
+    assert interval([0.2] * 5) == interval([0.2] * 5, seed=9)
+    assert not interval([1.0, -1.0]).decided and interval([1.0, 2.0]).decided
+    with pytest.raises(ValueError, match="one value per pair"):
+        interval([])
+
+
+def test_of_the_same_pairs_the_difference_is_surer_than_the_means():
+    rng = np.random.default_rng(1)
+    hard = rng.uniform(0, 1, 50)  # what both have in common
+    first, second = hard, hard + 0.02
+    gain, mean = interval(second - first), interval(first)
+    assert gain.high - gain.low < 1e-9 < mean.high - mean.low
+
+
+def test_wins_losses_and_ties():
+    assert signs([0.5, 0.0, -0.25, 1e-12, 1.0]) == (2, 1, 2)
+
+
+def test_a_model_that_knows_nothing_loses_and_the_pairs_are_named():
+    second = replace(FIRST, model="edges 0 * d1\npoints abs(x1 - y2)", model_params={})
+    fought = list(duels(FIRST, second, pairs_like(FIRST, 4)))
+    found = Versus.of(fought, seed=1)
+    assert found.whole.gain.mean == pytest.approx(np.mean([one.gain for one in fought]))
+    assert found.whole.losses == 4 and found.whole.gain.high < 0 and found.saving is None
+    assert found.verdict.startswith("Pairwise B is right more often than Your formula")
+    assert [abs(one.gain) for one in found.duels] == sorted((abs(one.gain) for one in fought), reverse=True)
+    for one in found.duels:
+        assert one.first.name in found.text and one.first.recipe.dataset_params == one.second.recipe.dataset_params
+    assert found.text == Versus.of(fought, seed=1).text
+
+
+def test_energies_are_compared_only_of_the_same_problem():
+    second = replace(FIRST, method="lap", model="A", model_params={})
+    assert names(FIRST, second) == ("Pairwise B, ADGM (self-tuning)", "Pairwise A, Linear assignment")
+    other = replace(FIRST, method="sm")
+    found = Versus.of(list(duels(FIRST, other, pairs_like(FIRST, 2))))
+    assert found.names == ("ADGM (self-tuning)", "SM")
+    assert found.saving is not None and found.saving.mean <= 1e-9  # ADGM is at least as good
+    assert names(FIRST, replace(FIRST, model_params={"sigma2": 9.0})) != names(FIRST, FIRST)[:1]
+
+
+def test_every_kind_of_pair_has_a_line(data_dir):
+    recipe = Recipe("willow", {}, "A")
+    drawn = every_kind(recipe, 1)
+    assert len({category(one) for one in drawn}) == len(drawn) > 1
+    found = Versus.of(list(duels(recipe, replace(recipe, model="C"), drawn[:2])))
+    assert [line.name for line in found.categories] == sorted(category(one) for one in drawn[:2])
+
+
+def test_a_fit_tells_its_interval_and_the_end_of_a_range():
+    start = replace(FIRST, model="edges abs(d1 - d2) * k + 9 * cosine\nk = 0 in 0..0.1", model_params={})
+    recipes = pairs_like(start, 6)
+    found = fit(start, recipes[:3], recipes[3:], evaluations=8)
+    gains = [
+        new.metrics.accuracy - old.metrics.accuracy
+        for old, new in zip(found.test[0].trials, found.test[1].trials, strict=True)
+    ]
+    assert found.gain == interval(gains) and "On the 3 test pairs" in found.text
+    assert found.values["model.k"][1] == 0.1 == found.at_ends["model.k"]
+    assert "At an end of its range: model.k = 0.1" in found.text
+
+
+def test_the_command_compares_and_refuses_in_sentences(capsys, tmp_path):
+    words = ["versus", "--dataset", "random", "--set", "inliers=6", "--model", "C", "--pairs", "2"]
+    assert main([*words, "--other-formula", "edges abs(d1 - d2)", "-o", str(tmp_path)]) == 0
+    assert "wins/losses/ties" in capsys.readouterr().out
+    assert {one.name for one in tmp_path.iterdir()} == {"versus.txt", "pairs.csv"}
+    for extra, sentence in (
+        ([], "Both sides are the same"),
+        (["--other", "Q"], "no model 'Q'"),
+        (["--other", "B", "--other-formula", "edges d1"], "--other and --other-formula were given"),
+        (["--other-formula", "edges d"], "Line 1, column 7"),
+    ):
+        assert main([*words, *extra]) == 2
+        assert sentence in capsys.readouterr().err
