@@ -3,11 +3,12 @@
 import sys
 
 from experiments.commands import parser
+from features import plugins
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
     try:
+        options = parser().parse_args(plugins.taken(sys.argv[1:] if arguments is None else arguments))
         return int(options.run(options))
     except ValueError as error:
         print(error, file=sys.stderr)

@@ -18,6 +18,7 @@ from experiments.store import SHIPPED, StoreError
 from experiments.studies import STUDIES
 from experiments.tools import bench, fuzz, load, mutate, proofs
 from experiments.workers import MEMORY
+from features import plugins
 from features.datasets import DATASETS
 
 PROGRAM = "python -m experiments"
@@ -224,6 +225,7 @@ COMMANDS: dict[str, tuple[str, Options | None, Run]] = {
 
 def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(prog=PROGRAM, description="Measurements and the paper's experiments.")
+    found.add_argument(plugins.FLAG, action="append", metavar="FILE", help="your own models, methods and data sets")
     commands = found.add_subparsers(required=True, metavar="command")
     for name, (about, add_options, run) in COMMANDS.items():
         command = commands.add_parser(name, help=about)

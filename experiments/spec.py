@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
@@ -20,7 +21,8 @@ MOST_UNITS = 500_000
 MOST_PANELS, MOST_VALUES, MOST_SEEDS, MOST_DRAWN = 40, 200, 100, 10_000
 QUALITY = ("ratio", "objective", "best", "accuracy", "error", "right", "precision", "optimum")
 MEASURED = (*QUALITY, "seconds", "to_best", "iterations")
-KNOWN: dict[str, Any] = {**METHODS, **CLASSICS}  # what an experiment can compare
+# What an experiment can compare: methods, those of plug-ins too, and then the classics
+KNOWN: ChainMap[str, Any] = ChainMap(CLASSICS, METHODS)
 PARTS = {"dataset": "dataset_params", "model": "model_params", "method": "method_options"}
 
 

@@ -19,6 +19,7 @@ from time import monotonic
 from experiments.spec import Unit
 from experiments.store import Record
 from experiments.trials import Group, failed, limit_memory, machine, peak_memory, run_group
+from features import plugins
 
 SPAWN = get_context("spawn")
 LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
@@ -57,6 +58,7 @@ def run_here(groups: Sequence[Group], tally: Tally) -> Iterator[list[Record]]:
 def serve(pipe: Connection, memory: int) -> None:
     """A worker's life: groups in; rows and a word at each group's end out."""
     limit_memory(memory)
+    plugins.load_all()
     try:
         pipe.send(("ready", None))
         while True:

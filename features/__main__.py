@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from features import plugins
 from features.cli import compare, convert, explain, fit, listing, match, solve, sweep, versus
 from features.cli.base import PROGRAM, Parser, complain
 from features.datasets.download import MissingData
@@ -31,12 +32,14 @@ examples:
   {PROGRAM} compare --dataset turntable --model C -o out/
   {PROGRAM} datasets --download house
 
+a file of your own models, methods and data sets:  {PROGRAM} --plugin my_models.py models
 help on one of them:  {PROGRAM} match --help
 """
 
 
 def parser() -> argparse.ArgumentParser:
     found = Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, usage=f"{PROGRAM} COMMAND …")
+    found.add_argument(plugins.FLAG, action="append", metavar="FILE", help=argparse.SUPPRESS)  # `taken` loads it
     commands = found.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
     for module in (match, compare, explain, sweep, fit, versus, solve, convert, listing):
         module.add(commands)
@@ -46,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """0, or 2 after a sentence about what is wrong."""
     try:
-        asked = parser().parse_args(words)
+        asked = parser().parse_args(plugins.taken(sys.argv[1:] if words is None else words))
         asked.run(asked)
         sys.stdout.flush()
     except MissingData as error:

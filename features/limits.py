@@ -103,9 +103,14 @@ PUBLIC = Limits(
 )
 
 
+def is_public(environment: Mapping[str, str]) -> bool:
+    """Whether strangers come."""
+    return environment.get(f"{PREFIX}PUBLIC", "0") not in ("", "0")
+
+
 def chosen(environment: Mapping[str, str]) -> Limits:
     """The set that an environment asks for, with what it sets by name."""
-    base = PUBLIC if environment.get(f"{PREFIX}PUBLIC", "0") not in ("", "0") else LAPTOP
+    base = PUBLIC if is_public(environment) else LAPTOP
     changed: dict[str, Any] = {}
     for one in fields(base):
         name = PREFIX + one.name.upper()

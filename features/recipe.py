@@ -111,8 +111,8 @@ Run it in the folder that holds the packages adgm and features.
 {imports}
 from features.judge.metrics import measure
 from features.models import MODELS
-{checker}
-pair = {pair}
+{checker}{plugged}
+{plugins}pair = {pair}
 problem = MODELS[{model}].build({arguments})
 method = METHODS[{method}].make({options})
 result = solve(problem, method)
@@ -310,6 +310,14 @@ class Recipe:
         data, points, model, method = (part.label(getattr(self, part.key)) for part in PARTS)
         return f"{data}, {'' if self.points == OWN else f'{points} points, '}{model}, {method}"
 
+    @property
+    def plugins(self) -> list[str]:
+        """The files of the user's that add its data set, model or method."""
+        from features.plugins import file_of
+
+        kinds = (("data set", self.dataset), ("model", self.model), ("method", self.method))
+        return list(dict.fromkeys(file for kind, key in kinds if (file := file_of(kind, key))))
+
     def as_python(self, pair_file: str = PAIR_FILE) -> str:
         """A program that reproduces the run; a pair of one's own is read from its zip file."""
         imports = "from features.datasets import DATASETS"
@@ -323,6 +331,8 @@ class Recipe:
             title=self.title,
             library="from pathlib import Path\n\n" if self.dataset == OWN else "",
             imports=imports,
+            plugged="from features.plugins import load\n" if self.plugins else "",
+            plugins="".join(f"load({_literal(file)})\n" for file in self.plugins),
             pair=pair,
             model=_literal(self.model),
             arguments=", ".join(["pair", *filter(None, [_keywords(self.model_params)])]),
@@ -349,7 +359,8 @@ class Recipe:
 
     def as_command(self, pair_file: str = PAIR_FILE, output: str | None = None) -> str:
         """The same run on a command line."""
-        words = ["python", "-m", "features", "match", *self.words(pair_file), "--method", self.method]
+        program = ["python", "-m", "features", *(word for file in self.plugins for word in ("--plugin", file))]
+        words = [*program, "match", *self.words(pair_file), "--method", self.method]
         words += [word for name, value in self.method_options.items() for word in ("--option", f"{name}={value}")]
         words += [] if self.check == CHECKS[0] else ["--check", self.check]
         return shlex.join(words if output is None else [*words, "-o", output])

@@ -23,8 +23,21 @@ from features.tables import Table, csv_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CLASSIC_LABELS = {key: classic.label for key, classic in CLASSICS.items()}
-LABELS = {key: entry.label for key, entry in METHODS.items()} | CLASSIC_LABELS
+
+class Labels(Mapping[str, str]):
+    """What methods and classics are called; a plug-in may add some."""
+
+    def __getitem__(self, key: str) -> str:
+        return METHODS[key].label if key in METHODS else CLASSICS[key].label
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*METHODS, *CLASSICS])
+
+    def __len__(self) -> int:
+        return len(METHODS) + len(CLASSICS)
+
+
+LABELS = Labels()
 
 
 @dataclass(frozen=True, eq=False)

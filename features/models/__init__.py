@@ -10,7 +10,7 @@ from features.models.given import GIVEN
 from features.models.own import own_model
 from features.models.pairwise import A, B, C
 from features.models.photo import PHOTO
-from features.models.sampled import AFFINE, THIRD
+from features.models.sampled import AFFINE, THIRD, sampled_tuples
 
 
 class Models(dict[str, Model]):
@@ -46,4 +46,4 @@ MODELS = Models(
     }
 )
 
-__all__ = ["MODELS", "Model", "own_model", "written"]
+__all__ = ["MODELS", "Model", "own_model", "sampled_tuples", "written"]

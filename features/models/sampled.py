@@ -17,6 +17,7 @@ from features.models.base import Model, Potential, choice, number
 from features.pairs import Pair
 from features.parameters import Parameter
 from features.points.graphs import all_tuples, as_points, draw_tuples
+from features.points.keypoints import Keypoints
 
 Floats = NDArray[np.float64]
 Tuples = NDArray[np.int64]
@@ -166,6 +167,29 @@ def sampled_terms(
         )
     found = similar_tuples(left, right, feature, drawn, max(1, min(neighbours, most)), seed)
     return [Sparse(found.variables(n2), -found.similarity, symmetric=True)]
+
+
+def sampled_tuples(
+    left: Keypoints,
+    right: Keypoints,
+    feature: Feature,
+    cost: Callable[[Floats, Floats], Floats],
+    *,
+    order: int = 3,
+    per_point: int = 20,
+    nearest: int = 300,
+    seed: int = 0,
+) -> Sparse:
+    """A potential of order 3 or 4 from attributes of tuples and a sampling rule, for models of one's own.
+
+    `feature(xy, tuples)` gives (m, k) attributes of (m, D) tuples of nodes. Random tuples of the left points, so many
+    per point, are compared with the right tuples whose attributes are nearest: `cost(a, b)` takes the attributes of
+    both, (m, k) each, and returns (m,). Every tuple counts in all its orderings, and what is not compared costs 0.
+    """
+    drawn = draw_tuples(len(left), order, per_point * len(left), seed)
+    near = nearest_tuples(left.xy, right.xy, feature, drawn, max(1, min(nearest, affordable(drawn))), seed)
+    costs = cost(feature(left.xy, near.left), feature(right.xy, near.right))
+    return Sparse(near.variables(len(right)), costs, symmetric=True)
 
 
 def sampling_parameters(tuples: str, neighbours: int, help: str) -> tuple[Parameter, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from streamlit.web.cli import main as streamlit
 
+from features import plugins
 from ui.shell import streamlit_patches
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +18,12 @@ INSTALLED = ROOT / "adgm_explorer"  # where a wheel keeps the frame and its sett
 
 
 def main() -> None:
-    """Run the app with its own settings; options of `streamlit run` may follow the command."""
+    """Run the app with its own settings; `--plugin FILE` and options of `streamlit run` may follow the command."""
+    try:
+        asked = plugins.taken(sys.argv[1:])
+    except ValueError as error:
+        print(f"adgm-explorer: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
     app, settings = ROOT / "app.py", ROOT / ".streamlit" / "config.toml"
     if INSTALLED.is_dir():
         app, settings = INSTALLED / "app.py", INSTALLED / "config.toml"
@@ -27,7 +33,7 @@ def main() -> None:
     except RuntimeError:  # a user without one, as in a container; Streamlit looks there for settings
         os.environ["HOME"] = tempfile.gettempdir()
     streamlit_patches.begin()  # before the first page asks for it
-    sys.argv = ["streamlit", "run", str(app), *words, *sys.argv[1:]]
+    sys.argv = ["streamlit", "run", str(app), *words, *asked]
     streamlit()
 
 
