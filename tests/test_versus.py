@@ -97,3 +97,22 @@ def test_the_command_compares_and_refuses_in_sentences(capsys, tmp_path):
     ):
         assert main([*words, *extra]) == 2
         assert sentence in capsys.readouterr().err
+
+
+def test_the_command_tells_whether_a_model_separates(capsys, tmp_path):
+    words = ["separate", "--dataset", "random", "--set", "inliers=8", "--model", "C", "-o", str(tmp_path)]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "edges: change of length" in out and "AUC" in out
+    rows = (tmp_path / "separation.csv").read_text().splitlines()
+    assert rows[0] == "part,from,to,right,wrong" and len(rows) == 81
+
+
+def test_the_list_of_models_tells_what_a_formula_may_use(capsys):
+    assert main(["models", "--quantities"]) == 0
+    out = capsys.readouterr().out
+    assert "d1, d2" in out and "cross-ratio" not in out.split("edges:")[0] and "wrap" in out
+    assert main(["models", "C"]) == 0
+    assert "eta * change" in capsys.readouterr().out
+    assert main(["models", "edges (d1 - d2)^2 / s2"]) == 0
+    assert "s2=1.0" in capsys.readouterr().out

@@ -25,12 +25,17 @@ import numpy as np
 from PIL import Image as Pillow
 from scipy.io import savemat
 
+from adgm import Problem
 from experiments import toml_spec
 from experiments.trials import limit_memory, peak_memory
 from features.datasets import DATASETS
 from features.files.exports import open_pair, save_pair
 from features.files.point_files import read_points, read_truth, write_points, write_truth
 from features.files.problem_files import add_companion, from_pair, qap, read_problem, write_problem
+from features.formulas import toml_file
+from features.formulas.build import model
+from features.formulas.ready import READY
+from features.formulas.text import model_text
 from features.limits import LIMITS
 from features.models import MODELS
 from features.pairs import Pair
@@ -91,6 +96,13 @@ def link(data: bytes) -> Recipe:
     return Recipe.from_query({name: value for name, _, value in words})
 
 
+def build(text: str) -> Problem:
+    """What a model's text costs on the small pair, computed for every entry."""
+    found = model(model_text(text)).build(small_pair())
+    found.energy(np.full(found.n, 0.5))
+    return found
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of file: valid ones, what reads them, and large ones of about a number of bytes when unpacked."""
@@ -143,6 +155,13 @@ def kinds() -> dict[str, Kind]:
             lambda: [recipe.to_json().encode()], lambda data: Recipe.from_json(data.decode("utf-8", "replace"))
         ),
         "link": Kind(lambda: [words], link),
+        "formula": Kind(
+            lambda: [text.encode() for text in READY.values()], lambda data: build(data.decode("utf-8", "replace"))
+        ),
+        "model file": Kind(
+            lambda: [toml_file.write(model_text(text)).encode() for text in READY.values()],
+            lambda data: build(toml_file.read(data)),
+        ),
     }
 
 

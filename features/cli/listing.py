@@ -12,6 +12,9 @@ from adgm import METHODS
 from features.cli.base import listed, width
 from features.datasets import DATASETS
 from features.datasets.download import download, sources_of
+from features.formulas.expression import FUNCTIONS
+from features.formulas.quantities import ORDERS, QUANTITIES
+from features.formulas.ready import READY
 from features.models import MODELS
 from features.parameters import Parameter
 from features.recipe import method_options
@@ -26,12 +29,17 @@ def add(commands: Any) -> None:
         command = commands.add_parser(name, description=about)
         command.add_argument("key", nargs="?", metavar="KEY", help="show one of them in full")
         command.set_defaults(run=run, show=show, download=None)
+        if name == "models":
+            command.add_argument("--quantities", action="store_true", help="what a formula of your own may use")
         if name == "datasets":
             command.add_argument("--download", nargs="+", metavar="KEY", help="fetch these data sets; 'all' for all")
 
 
 def run(asked: argparse.Namespace) -> None:
-    print(fetch(asked.download) if asked.download else asked.show(asked.key))
+    if getattr(asked, "quantities", False):
+        print(quantities())
+    else:
+        print(fetch(asked.download) if asked.download else asked.show(asked.key))
 
 
 def entries(items: Iterable[tuple[str, str, str]]) -> str:
@@ -85,12 +93,27 @@ def models(key: str | None) -> str:
     if key is not None:
         one = MODELS[listed(key, MODELS, "model")]
         formula = textwrap.indent(one.formula, "  ")
+        text = textwrap.indent(READY.get(key, ""), "  ")
         return (
             f"{one.label} ({_orders(one.orders)}, {one.sense})\n{one.use}\n\nFormula (LaTeX):\n{formula}\n\n"
+            f"{f'As a formula of your own (--formula TEXT):{chr(10)}{text}{chr(10)}' if text else ''}"
             f"Parameters (--param name=value):\n{parameters(one.parameters)}"
         )
     items = [(name, f"{one.label} [{_orders(one.orders)}, {one.sense}]", one.use) for name, one in MODELS.items()]
-    return f"{entries(items)}\n\nOne of them with its parameters: python -m features models B"
+    own = "What a formula of your own may use: python -m features models --quantities"
+    return f"{entries(items)}\n\nOne of them with its parameters: python -m features models B\n{own}"
+
+
+def quantities() -> str:
+    """The names that a formula may use, by what it compares, and its functions."""
+    told = []
+    for word, order in ORDERS.items():
+        items = [(", ".join(one.written), one) for one in QUANTITIES if one.order == order]
+        lines = [f"  {names:<24}{one.tip}{f' [{one.unit}]' * bool(one.unit)}" for names, one in items]
+        told.append("\n".join([f"{word}:", *lines]))
+    functions = [f"  {name:<24}{one.help}" for name, one in FUNCTIONS.items()]
+    about = "Of left (1) and right (2) tuples; every other name is a parameter."
+    return "\n\n".join([about, *told, "\n".join(["functions:", *functions])])
 
 
 def methods(key: str | None) -> str:
