@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from adgm import AT_MOST_ONE, Problem
 from features.explain.case import case_of, parted
 from features.explain.separation import auc, separations
-from features.formulas import toml_file
+from features.explain.trials import needs_images
+from features.formulas import build, toml_file
 from features.formulas.build import model_of
 from features.formulas.expression import (
     FUNCTIONS,
@@ -33,7 +34,9 @@ from features.formulas.records import FormulaError
 from features.formulas.text import model_text, parse
 from features.formulas.typeset import curve
 from features.models import MODELS
+from features.models.sampled import nearest_tuples
 from features.pairs import Pair, View
+from features.points.graphs import delaunay_triangles, draw_tuples, nearest
 from features.points.keypoints import Keypoints
 from features.recipe import Recipe
 
@@ -281,6 +284,73 @@ def test_what_cannot_be_computed_is_told_with_an_example(text, words):
         MODELS[text].build(pair_of())
 
 
+def test_sampled_tuples_are_as_many_as_asked_for_and_the_nearest(monkeypatch):
+    pair = pair_of(7, 8)
+    n2 = pair.shape[1]
+
+    def lefts(text, **values):
+        (potential,) = MODELS[text].build(pair, **values).potentials
+        tuples, times = np.unique(potential.indices // n2, axis=0, return_counts=True)
+        return tuples.tolist(), set(times.tolist()), potential
+
+    drawn, times, potential = lefts("triangles similarity exp(-gap) sample 2 per point with 5 nearest by ab, bc, ca")
+    assert drawn == np.unique(draw_tuples(7, 3, 14, 0), axis=0).tolist() and times == {5}
+    xy1, xy2 = pair.left.points.xy, pair.right.points.xy
+
+    def sides(xy, triple):
+        return np.array([np.linalg.norm(xy[triple[(k + 1) % 3]] - xy[triple[k]]) for k in range(3)])
+
+    mine = sides(xy1, drawn[0])
+    gaps = sorted(((sides(xy2, other) - mine) ** 2).sum() for other in itertools.permutations(range(8), 3))
+    rows = (potential.indices // n2 == drawn[0]).all(axis=1)
+    assert np.allclose(np.sort(potential.costs[rows])[::-1], np.sort(-np.exp(-np.array(gaps[:5])))[::-1])
+    assert lefts("triangles a1 - a2 on delaunay with 2 nearest")[0] == delaunay_triangles(xy1).edges.tolist()
+    assert len(lefts("triangles a1 - a2 sample all with 2 nearest")[0]) == math.comb(7, 3)
+    assert lefts("triangles a1 - a2 sample all")[1] == {math.perm(8, 3)}
+    assert lefts("quadruples u1 - u2 sample 9 with 2 nearest", seed=4)[0] == (
+        np.unique(draw_tuples(7, 4, 9, 4), axis=0).tolist()
+    )
+
+
+def test_a_parameter_moves_without_looking_up_tuples_again(monkeypatch):
+    asked = []
+
+    def counted(*args):
+        asked.append(args)
+        return nearest_tuples(*args)
+
+    monkeypatch.setattr(build, "nearest_tuples", counted)
+    pair, text = pair_of(7, 8), "triangles k * gap with 4 nearest by a, b, c"
+    costs = [MODELS[text].build(pair, k=k).potentials[0].costs for k in (1.0, 2.0)]
+    assert len(asked) == 1 and np.allclose(2 * costs[0], costs[1])
+    MODELS[text].build(pair, seed=1)
+    MODELS[text].build(pair_of(7, 8, seed=3))
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("clause", "sides"), [("left", [1, 0]), ("right", [0, 1]), ("both", [1, 1]), ("either", [1, 1])]
+)
+def test_edges_live_on_the_graphs_that_are_named(clause, sides):
+    pair = pair_of(6, 7)
+    (potential,) = MODELS[f"edges 1 on 2 nearest of {clause}"].build(pair).potentials
+    graphs = [nearest(view.points.xy, 2).adjacency() for view in (pair.left, pair.right)]
+    join = np.logical_and if clause == "both" else np.logical_or
+    for i1, j1, i2, j2 in itertools.product(range(6), range(6), range(7), range(7)):
+        if i1 == j1 or i2 == j2:
+            continue
+        near = [graph[i, j] for graph, i, j, used in zip(graphs, (i1, i2), (j1, j2), sides, strict=True) if used]
+        expected = near[0] if len(near) == 1 else join(*near)
+        found = potential.lives(*(np.array([node]) for node in (i1, j1, i2, j2)))[0]
+        assert found == expected
+
+
+def test_a_formula_about_pixels_gets_the_images():
+    assert needs_images(Recipe("random", model="points sift"))
+    assert needs_images(Recipe("random", model="points looks\nedges change"))
+    assert not needs_images(Recipe("random", model="points shape_context"))
+
+
 # ---- quantities --------------------------------------------------------------------------------------------------
 
 
@@ -449,6 +519,8 @@ PIECES = [
 def hostile(number):
     """A text out of the words of the grammar and others, or a valid model with a few changes."""
     rng = random.Random(number)
+    if number % 3 == 2:
+        return grammatical(rng)
     if number % 2:
         head = rng.choice(["edges ", "points ", "triangles ", "quadruples ", ""])
         return head + rng.choice(["", " "]).join(rng.choices(PIECES, k=rng.choice([2, 5, 12, 60])))
@@ -457,6 +529,27 @@ def hostile(number):
         at = rng.randrange(len(text))
         text = text[:at] + rng.choice(PIECES) + text[at + rng.choice([0, 0, 1, 4]) :]
     return text
+
+
+def grammatical(rng):
+    """A model that obeys the grammar, whatever its numbers come to."""
+    lines = []
+    for what, order in rng.sample(list(ORDERS.items()), rng.randint(1, 2)):
+        names = [*written(order), "p", "q_1", "pi"]
+
+        def grow(depth, names=names):
+            if depth == 0 or rng.random() < 0.2:
+                return rng.choice([rng.choice(names), rng.choice(["0", "1", "2.5", "1e300", "1e-300", "-3"])])
+            name = rng.choice([*FUNCTIONS, *["+", "-", "*", "/", "^", "<", "and", "=="] * 3])
+            if name in FUNCTIONS:
+                return f"{name}({', '.join(grow(depth - 1) for _ in range(FUNCTIONS[name].arguments[0]))})"
+            return f"({grow(depth - 1)}) {name} ({grow(depth - 1)})"
+
+        clauses = {1: [""], 2: ["", "on delaunay of left", "on 3 nearest"]}.get(
+            order, ["", "sample 4 per point with 9 nearest", "with 99999 nearest"]
+        )
+        lines.append(f"{what} {rng.choice(['', 'similarity'])} {grow(rng.randint(1, 4))} {rng.choice(clauses)}")
+    return rng.choice(["\n", ";"]).join([*lines, *rng.choice([[], ["price 0.3"], ["price -1e99 * 9 ^ 9"]])])
 
 
 def judge(text, pair):

@@ -25,15 +25,16 @@ from features.formulas.quantities import (
 from features.formulas.records import FormulaText, Term
 from features.formulas.text import MOST_TUPLES, model_text
 from features.formulas.typeset import latex
+from features.latest import latest
 from features.models.base import Model, Potential
-from features.models.sampled import affordable, nearest_tuples
+from features.models.sampled import Near, affordable, nearest_tuples
 from features.pairs import Pair
 from features.points.graphs import GRAPHS, all_tuples, draw_tuples
 from features.points.keypoints import Keypoints
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Any]
-TESTED = 1024  # pairs of edges that a formula is tried on before a solver sees it
+TESTED = 256  # pairs of edges that a formula is tried on before a solver sees it
 LABEL = "Your formula"
 USE = "A model of your own, written as a formula."
 
@@ -89,7 +90,6 @@ def parts(formula: FormulaText, pair: Pair, values: Values, *, summands: bool = 
 
 def _pieces(term: Term) -> Iterator[tuple[str, Term]]:
     """The summands, named after what they depend on; tuples are looked up as they are for the whole."""
-    place = replace(term.place, by=term.by) if term.order > 2 else term.place
     groups: dict[str, Node] = {}
     for summand in term.expression.summands:
         names = [name for name in summand.names if name in written(term.order)]
@@ -97,8 +97,11 @@ def _pieces(term: Term) -> Iterator[tuple[str, Term]]:
         word = ", ".join(labels) or "constant"
         groups[word] = Node("+", (groups[word], summand)) if word in groups else summand
     for word, expression in groups.items():
-        name = f"{term.what}: {word}" if len(groups) > 1 else term.what
-        yield name, replace(term, expression=expression, place=place)
+        if len(groups) == 1:
+            yield term.what, term
+        else:
+            place = replace(term.place, by=term.by) if term.order > 2 else term.place
+            yield f"{term.what}: {word}", replace(term, expression=expression, place=place)
 
 
 def _floats(values: Values) -> dict[str, np.float64]:
@@ -187,7 +190,8 @@ class EdgeCost:
         if not self.turned:
             return found
         back = len(self.columns)
-        return (found + value(self.term, self.given(left[..., back:], right[..., back:]), shape)) / 2
+        with np.errstate(all="ignore"):
+            return (found + value(self.term, self.given(left[..., back:], right[..., back:]), shape)) / 2
 
     def given(self, left: Floats, right: Floats) -> dict[str, Any]:
         """The values of all names."""
@@ -252,17 +256,8 @@ def _try_edges(term: Term, formula: Formula, cost: EdgeCost) -> None:
 
 def _tuples(term: Term, pair: Pair, values: Values) -> Sparse:
     """Left tuples, each with its nearest right ones, once for all orderings."""
-    order, by = term.order, list(term.by)
-    n2 = pair.shape[1]
-    seed = int(values.get("seed", 0))
-    drawn = _drawn(term, pair, seed)
-
-    def feature(points: Floats, tuples: NDArray[np.int64]) -> Floats:
-        return np.stack(list(_columns(Keypoints(points), tuples.T, order, by).values()), axis=-1)
-
-    usual = perm(n2, order) if term.place.graph == "all" else len(drawn)
-    count = max(1, min(term.place.with_nearest or usual, affordable(drawn)))
-    near = nearest_tuples(pair.left.points.xy, pair.right.points.xy, feature, drawn, count, seed)
+    order = term.order
+    near = _looked_up(term, pair, int(values.get("seed", 0)))
     columns = sides_of(term.quantities, order)
     costs = np.empty(len(near.squared))
     for begin in range(0, len(costs), CHUNK):
@@ -282,7 +277,21 @@ def _tuples(term: Term, pair: Pair, values: Values) -> Sparse:
         costs[some] = value(term, given, costs[some].shape)
         word = term.what.removesuffix("s")
         _check(term, costs[some], given, {f"left {word}": nodes[0], f"right {word}": nodes[1]})
-    return Sparse(near.variables(n2), costs, symmetric=True)
+    return Sparse(near.variables(pair.shape[1]), costs, symmetric=True)
+
+
+@latest
+def _looked_up(term: Term, pair: Pair, seed: int) -> Near:
+    """The tuples that are compared, which no parameter changes; kept while only those move."""
+    order, by = term.order, list(term.by)
+    drawn = _drawn(term, pair, seed)
+
+    def feature(points: Floats, tuples: NDArray[np.int64]) -> Floats:
+        return np.stack(list(_columns(Keypoints(points), tuples.T, order, by).values()), axis=-1)
+
+    usual = perm(pair.shape[1], order) if term.place.graph == "all" else len(drawn)
+    count = max(1, min(term.place.with_nearest or usual, affordable(drawn)))
+    return nearest_tuples(pair.left.points.xy, pair.right.points.xy, feature, drawn, count, seed)
 
 
 def _drawn(term: Term, pair: Pair, seed: int) -> NDArray[np.int64]:

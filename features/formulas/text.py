@@ -19,6 +19,7 @@ is a parameter: 1 in 0..10 unless a line says otherwise. A semicolon ends a line
 import keyword
 from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import lru_cache
 
 from features.formulas.expression import LONGEST, PI, RESERVED, Node, Reader, Token, Wrong, tokens
 from features.formulas.quantities import ORDERS, QUANTITIES, named, written
@@ -47,6 +48,7 @@ def parse(text: str) -> Parsed:
     return reading.parsed()
 
 
+@lru_cache(maxsize=64)
 def model_text(text: str) -> FormulaText:
     """The same, or a `FormulaError` whose words are the first mistake."""
     found = parse(text)
