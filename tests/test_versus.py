@@ -72,7 +72,7 @@ def test_every_kind_of_pair_has_a_line(data_dir):
 
 
 def test_a_fit_tells_its_interval_and_the_end_of_a_range():
-    start = replace(FIRST, model="edges abs(d1 - d2) * k + 9 * cosine\nk = 0 in 0..0.1", model_params={})
+    start = replace(FIRST, model="edges abs(d1 - d2) * k + 0.1 * cosine\nk = 0 in 0..0.1", model_params={})
     recipes = pairs_like(start, 6)
     found = fit(start, recipes[:3], recipes[3:], evaluations=8)
     gains = [

@@ -119,6 +119,8 @@ class Fit:
     def sure(self) -> str:
         """That gain in a sentence."""
         gain = self.gain
+        if gain.low == gain.high == 0:
+            return f"On none of the {gain.count} test pairs did the accuracy change."
         told = f"On the {gain.count} test pairs the accuracy changed by {gain.points()}"
         return f"{told}: {'more than chance explains' if gain.decided else 'it may be chance; take more pairs'}."
 
