@@ -118,7 +118,7 @@ def test_a_wrong_and_a_right_answer_fit_the_screen(visit, chapter):
     student.choose_answer(str(right))
     student.press(chapter.question.button)
     student.says(chapter.told(chapter.defaults))
-    student.says("1 of 10 answered")
+    student.says(f"1 of {len(COURSE)} answered")
     student.settled()
     student.assert_fits()
 
@@ -144,6 +144,60 @@ def test_the_first_chapter_is_solved_by_hand_and_its_points_move(visit):
     student.page.mouse.move(frame["x"] + 60, frame["y"] - 20, steps=4)
     student.page.mouse.up()
     student.wait_until(lambda: student.page.url != before)
+
+
+def pull(student: Visit, name: str, by: tuple[float, float]) -> None:
+    """Drag a handle of a board with the mouse."""
+    frame = student.page.get_by_role("button", name=re.compile(name)).bounding_box()
+    x, y = frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
+    student.page.mouse.move(x, y)
+    student.page.mouse.down()
+    student.page.mouse.move(x + by[0], y + by[1], steps=5)
+    student.page.mouse.up()
+
+
+@pytest.mark.long
+def test_the_plane_is_played_stepped_and_dragged(visit):
+    student = visit("chapter=plane")
+    student.assert_fits()
+    student.key("p")  # Play, inside the board
+    student.says("After 14 iterations the points agree, at height 1.90. No point of both sets is lower (★).")
+    student.wait_until(lambda: "at=14" in student.page.url)
+    student.key(",")
+    student.wait_until(lambda: "at=13" in student.page.url)
+    student.says(re.compile("^Iteration 13: the points are 0.00"))
+    slider = student.page.get_by_role("slider", name="Penalty ρ")
+    slider.focus()
+    student.page.keyboard.press("ArrowRight")
+    student.wait_until(lambda: "pen=2" in student.page.url)
+    student.button("Disc and two islands").click()
+    student.wait_until(lambda: "scene=islands" in student.page.url)
+    pull(student, "^Set 1:", (60, -20))
+    student.wait_until(lambda: "sets=" in student.page.url)
+    student.assert_fits()
+    before = student.page.get_by_role("button", name=re.compile("^Set 1:")).bounding_box()
+    while "sets=" in student.page.url:
+        student.page.go_back()
+        student.settled()
+    student.wait_until(
+        lambda: student.page.get_by_role("button", name=re.compile("^Set 1:")).bounding_box()["x"] < before["x"] - 40
+    )
+
+
+@pytest.mark.long
+def test_a_set_follows_a_finger_on_a_phone(visit):
+    student = visit("chapter=plane", viewport={"width": 390, "height": 844}, has_touch=True)
+    handle = student.page.get_by_role("button", name=re.compile("^Set 2:"))
+    handle.scroll_into_view_if_needed()
+    frame = handle.bounding_box()
+    x, y = frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
+    fingers = student.context.new_cdp_session(student.page)
+    for kind, by in (("touchStart", 0), ("touchMove", -20), ("touchMove", -40)):
+        touch = {"type": kind, "touchPoints": [{"x": x + by, "y": y}]}
+        fingers.send("Input.dispatchTouchEvent", touch)
+    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    student.wait_until(lambda: "sets=" in student.page.url)
+    assert handle.bounding_box()["x"] < frame["x"] - 25
 
 
 @pytest.mark.long
@@ -207,12 +261,12 @@ def test_back_returns_and_a_reload_keeps_what_is_answered(visit):
     student.at("structure")
     student.choose_answer("all 30")
     student.press("Run")
-    student.says("1 of 10 answered")
+    student.says(f"1 of {len(COURSE)} answered")
     student.press("Next")
     student.at("split")
     student.page.reload()
     student.at("split")
-    student.says("1 of 10 answered")
+    student.says(f"1 of {len(COURSE)} answered")
     student.page.go_back()
     student.at("structure")
     for _ in range(3):  # before the run the edges weighed nothing

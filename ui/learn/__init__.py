@@ -1,1 +1,1 @@
-"""The Learn page: ten short chapters."""
+"""The Learn page: a course in short chapters."""

@@ -1,4 +1,4 @@
-"""Chapters 1 and 2: what is looked for, and why it takes more than points."""
+"""What is looked for, and why it takes more than points."""
 
 import contextlib
 from typing import Any

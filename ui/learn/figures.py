@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from features.explain.lessons import Solved
+from features.explain.planar import HEIGHT, WIDTH, Moment, Point, Scene
 from features.judge.metrics import kinds, matched_pairs
 from features.plots.theme import BLUE, FAINT, INK, KINDS, VERMILION
 
@@ -90,6 +91,30 @@ def simplex(c: Sequence[float]) -> str:
     at = np.asarray(c, float) @ corners
     marked = [dot(at, 5, VERMILION), text((at[0], at[1] - 18), f"c = ({', '.join(f'{value:.2f}' for value in c)})")]
     return f"<figure>{svg(660, 330, [*sides, *names, *marked], 'The triangle of all splits')}</figure>"
+
+
+def plane(scene: Scene, places: Sequence[Point], moments: Sequence[Moment]) -> str:
+    """Two sets in the plane, with the way of both points from the start; the second set is dashed."""
+    unit = 52
+
+    def at(point: Sequence[float]) -> tuple[float, float]:
+        return unit * point[0], unit * (HEIGHT - point[1])
+
+    parts = []
+    for shape, place, colour, dashes in zip(scene.shapes, places, (BLUE, VERMILION), ("", "8 4"), strict=False):
+        look = f'fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"'
+        for part in shape:
+            corners = [at((place[0] + x, place[1] + y)) for x, y in part.corners]
+            if part.radius:
+                (x, y), radius = corners[0], unit * part.radius
+                parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" {look}/>')
+            else:
+                parts.append(f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in corners)}" {look}/>')
+    for way, colour, dashes in (([m.one for m in moments], BLUE, ""), ([m.two for m in moments], VERMILION, "5 4")):
+        parts += [line(at(a), at(b), colour, 1.5, dashes) for a, b in pairwise(way[1:])]
+    parts += [dot(at(moments[-1].two), 6), text(at(places[2]), "S", 18)]
+    parts += [text(at(place), name, 18) for place, name in zip(places, "12", strict=False)]
+    return f"<figure>{svg(unit * WIDTH, unit * HEIGHT, parts, 'Two sets and the way of two points')}</figure>"
 
 
 def over_penalties(rhos: Sequence[float], values: Sequence[float], label: str) -> str:

@@ -1,4 +1,4 @@
-"""Chapter 10: luck, and what a portfolio buys."""
+"""Luck, and what a portfolio buys."""
 
 from typing import Any
 
@@ -90,7 +90,7 @@ LUCK = Chapter(
         "How many of the thirty starts end at the best energy?",
         hint="Count the blue bar of the histogram: it stands at the lowest energy.",
         because="{answer}: {reached}. {few}: ADGM+ builds on this. The best matching ({best}) is not the true one "
-        "({truth}) here: see chapter 8.",
+        "({truth}) here: see “Stuck, or wrong?”.",
         options=(FEWEST, SOME, MOST),
         button="Run",
         then={"runs": FEW},

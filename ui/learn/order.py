@@ -1,4 +1,4 @@
-"""Chapter 7: higher order."""
+"""Higher order."""
 
 import streamlit as st
 

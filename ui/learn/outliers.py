@@ -1,4 +1,4 @@
-"""Chapter 9: outliers, and the price of leaving a point out."""
+"""Outliers, and the price of leaving a point out."""
 
 from typing import Any
 

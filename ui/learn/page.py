@@ -1,4 +1,4 @@
-"""The Learn page: ten short chapters, one claim, one picture, one question at a time."""
+"""The Learn page: short chapters, one claim, one picture, one question at a time."""
 
 from functools import partial
 from html import escape

@@ -1,4 +1,4 @@
-"""Chapter 6: the residual and the penalty."""
+"""The residual and the penalty."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Chapter 4: the projection onto the simplex, drawn."""
+"""The projection onto the simplex, drawn."""
 
 import contextlib
 from typing import Any
@@ -61,7 +61,7 @@ SIMPLEX = Chapter(
         "Drag c until one candidate gets everything, then press Check.",
         hint="More than one candidate still has a share. Go beyond a corner, where the darker areas begin.",
         because="{answer}. Outside the triangle at least one entry ends at exactly zero, which saves ADGM work. In "
-        "chapter 5 the entries of c sum to anything: a number added to all of them changes τ, not x.",
+        "an ADMM step the entries of c sum to anything: a number added to all of them changes τ, not x.",
         depends=("c",),
     ),
     code="""from features.explain import lessons

@@ -1,4 +1,4 @@
-"""Chapters 3 and 5: the assignment in two copies, and one step by hand."""
+"""The assignment in two copies, and one step by hand."""
 
 import contextlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chapter 8: stuck, or wrong? Four cases, each of them proved."""
+"""Stuck, or wrong? Four cases, each of them proved."""
 
 from dataclasses import replace
 

@@ -12,9 +12,15 @@ function taken(event) {
   return event.key.length > 1 && inner.closest("[data-arrows], canvas, [role=tablist], [role=radiogroup], [role=grid]");
 }
 
+// All that match on the page, also in the boards, which keep their elements to themselves (in shadow roots).
+function everywhere(selector, root = document.querySelector('[data-testid="stMain"]')) {
+  if (!root) return [];
+  const inner = [...root.querySelectorAll("*")].filter((one) => one.shadowRoot);
+  return [...root.querySelectorAll(selector), ...inner.flatMap((one) => everywhere(selector, one.shadowRoot))];
+}
+
 function named(names) {
-  const main = document.querySelector('[data-testid="stMain"]');
-  const buttons = [...(main ? main.querySelectorAll("button") : [])].filter((one) => !one.disabled);
+  const buttons = everywhere("button").filter((one) => !one.disabled);
   const label = (one) => (one.querySelector('[data-testid="stMarkdownContainer"]') ?? one).textContent.trim();
   for (const name of names) {
     const found = buttons.find((one) => label(one) === name);

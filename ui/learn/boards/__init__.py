@@ -1,6 +1,6 @@
-"""Small pictures to touch: two graphs of three points, the triangle of three candidates, matrices to click."""
+"""Small pictures to touch: two graphs, ADMM in the plane, the triangle of three candidates, matrices to click."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from features.explain import planar
 from features.plots.theme import BLUE, GREEN, VERMILION
 
 Floats = NDArray[np.float64]
@@ -89,9 +90,38 @@ def ties(key: str, drawings: Sequence[dict[str, Any]]) -> None:
     _BOARD(key=key, data={"kind": "ties", "drawings": list(drawings)})
 
 
-_BOARD = st.components.v2.component(
-    "adgm_learn_board",
-    html='<div class="learn-board"></div>',
-    css=Path(__file__).with_name("boards.css").read_text(encoding="utf-8"),
-    js=Path(__file__).with_name("boards.js").read_text(encoding="utf-8"),
-)
+def plane(key: str, data: Mapping[str, Any], changed: Callable[[Any], None]) -> None:
+    """ADMM in the plane, see `plane_data`. The browser computes it; `changed` gets its state and the message's number.
+
+    `heard` among the data is the number of the message that the state came with; None: the state is news for the board.
+    """
+    _BOARD(key=key, data=dict(data), on_state_change=lambda: changed(st.session_state[key].get("state")))
+
+
+def plane_data(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "plane",
+        "scenes": {key: planar.as_data(scene) for key, scene in planar.SCENES.items()},
+        "rhos": list(planar.RHOS),
+        "size": [planar.WIDTH, planar.HEIGHT],
+        "limits": {
+            "tolerance": planar.TOLERANCE,
+            "most": planar.MOST,
+            "careful": planar.CAREFUL,
+            "longest": planar.LONGEST,
+        },
+        "state": dict(state),
+        "heard": None,
+        "locked": [],
+    }
+
+
+def text(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+PARTS = ("drawing.js", "graphs.js", "triangle.js", "matrices.js", "ties.js", "planar.js", "plane.js", "board.js")
+SCRIPT = "\n".join(map(text, PARTS))
+STYLE = text("boards.css")
+HTML = '<div class="learn-board"></div>'
+_BOARD = st.components.v2.component("adgm_learn_board", html=HTML, css=STYLE, js=f"{SCRIPT}\nexport default mount;")
