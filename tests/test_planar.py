@@ -1,14 +1,12 @@
 """ADMM in the plane: the browser's arithmetic equals Python's, and what the chapter says is what its runs do."""
 
-import json
-import shutil
-import subprocess
 from math import dist, sqrt
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import javascript
 from features.explain import planar
 from features.explain.planar import RHOS, SCENES
 from ui.learn import boards, plane
@@ -16,7 +14,6 @@ from ui.learn.chapters import CHAPTERS
 
 CHAPTER = CHAPTERS["plane"]
 EACH = pytest.mark.parametrize("key", SCENES)
-ARITHMETIC = boards.text("planar.js")
 
 
 def values(key: str, **more: str) -> dict[str, str]:
@@ -121,22 +118,8 @@ const walks = (data) => Object.fromEntries(Object.entries(data.scenes).map(([key
 """
 
 
-def in_the_browser(request: pytest.FixtureRequest) -> dict:
-    """All runs by the page's own script: by Node where there is one, else by Chromium."""
-    data = json.dumps(boards.plane_data({}))
-    script = f"{ARITHMETIC}\n{ASKED}"
-    if node := shutil.which("node"):
-        program = f"{script}\nconsole.log(JSON.stringify(walks({data})));"
-        ran = subprocess.run([node, "-"], input=program, capture_output=True, text=True, encoding="utf-8", check=True)
-        return json.loads(ran.stdout)
-    page = request.getfixturevalue("browser").new_page()
-    found = page.evaluate(f"(() => {{ {script}\nreturn walks({data}); }})()")
-    page.close()
-    return found
-
-
 def test_the_browsers_iterates_and_words_are_pythons(request):
-    found = in_the_browser(request)
+    found = javascript.evaluate(request, "walks(data)", boards.plane_data({}), ASKED)
     assert found.keys() == SCENES.keys()
     for key, scene in SCENES.items():
         best = planar.lowest(scene.shapes, scene.places)

@@ -39,15 +39,10 @@ def tried(values: Values) -> lessons.Ranked:
     return next(each for each in ranked(values) if each.name == values["try"])
 
 
-def terms(values: Values) -> str:
-    """The energy, term by term."""
-    now = tried(values)
-    parts = [
-        f"{NAMES[a]}{NAMES[b]} on {NUMBERS[i]}{NUMBERS[j]}: {term.cost:.2f}"
-        for term in now.terms
-        for (a, i), (b, j) in [term.matches]
-    ]
-    return f"{' · '.join(parts)} · **energy {now.energy:.2f}**"
+def board(values: Values, choices: bool = True) -> dict[str, Any]:
+    """The picture in the browser, with a button for every matching or without."""
+    all_six = [each.matching for each in ranked(values)] if choices else []
+    return boards.graphs_data(as_points(values["points"]), tried(values).matching, (NAMES, NUMBERS), sorted(all_six))
 
 
 def show_triangles(desk: Desk) -> None:
@@ -56,7 +51,7 @@ def show_triangles(desk: Desk) -> None:
             desk.set("points", as_text(as_points(as_text(sides))))
 
     now = tried(desk.values)
-    boards.graphs("learn graphs", as_points(desk.values["points"]), now.matching, (NAMES, NUMBERS), moved)
+    boards.graphs("learn graphs", board(desk.values, choices=False), moved)
     one, two = st.columns([2, 3])
     with one:
         x = np.eye(3)[list(now.matching)]
@@ -100,7 +95,6 @@ ASSIGNMENT = Chapter(
         ),
     ),
     free={"points": as_text((lessons.LEFT, lessons.RIGHT))},
-    says=terms,
     question=Question(
         "Choose the matching with the lowest energy, then press Check.",
         hint="There is a cheaper one. Compare the lengths: which right edge is about as long as AB, which as BC?",
@@ -112,6 +106,7 @@ ASSIGNMENT = Chapter(
 for each in lessons.ranking(lessons.triangles()):  # all six, the best first
     print(each.name, round(each.energy, 2))""",
     picture=show_triangles,
+    board=board,
     answer=lambda values: tried(values).energy <= ranked(values)[0].energy + 1e-9,
     sheet=Sheet(
         lambda values: figures.triangles(as_points(values["points"]), (NAMES, NUMBERS)),

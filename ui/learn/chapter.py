@@ -96,6 +96,7 @@ class Chapter:
     sheet: Sheet
     recipe: Callable[[Values], Recipe] | None = None  # its problem, as Match opens it
     brings: Callable[[Values], Pair] | None = None  # the pair that the recipe is about, where no data set has it
+    board: Callable[[Values], Mapping[str, Any]] | None = None  # data of its picture, where the browser computes it
     controls: tuple[Control, ...] = ()
     free: Mapping[str, str] = field(default_factory=dict)  # what the picture itself lets one change, as text
     lit: Callable[[Values], str] | None = None  # the part of the formula that matters now

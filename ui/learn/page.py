@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 
 from ui.learn import chapter as frame
-from ui.learn import formula, progress, worksheet
+from ui.learn import formula, progress, static_boards, worksheet
 from ui.learn.chapter import Chapter, Desk
 from ui.learn.chapters import CHAPTERS
 from ui.parts.downloads import download
@@ -26,7 +26,7 @@ def show() -> None:
     bar = st.container(horizontal=True, vertical_alignment="center", key="learn-bar")
     desk = frame.show(now)
     with bar:
-        navigation(now)
+        navigation(now, desk)
     foot(now, desk)
     progress.remember(answered())
     words = desk.words | presenter.words()
@@ -58,7 +58,7 @@ def chosen() -> None:
         turn_to(key)
 
 
-def navigation(now: Chapter) -> None:
+def navigation(now: Chapter, desk: Desk) -> None:
     """Previous, all chapters, next; how many are answered, and whether this one is; what is always at hand."""
     keys = list(CHAPTERS)
     at = keys.index(now.key)
@@ -98,7 +98,7 @@ def navigation(now: Chapter) -> None:
         with st.popover("Glossary", icon=":material/menu_book:"):
             glossary(now)
         with st.popover("For the class", icon=":material/co_present:"):
-            for_the_class(now)
+            for_the_class(now, desk)
 
 
 def entry(key: str) -> str:
@@ -116,7 +116,7 @@ def glossary(now: Chapter) -> None:
     st.markdown("\n".join(f"- **{word}**: {words}" for word, words in formula.GLOSSARY.items()))
 
 
-def for_the_class(now: Chapter) -> None:
+def for_the_class(now: Chapter, desk: Desk) -> None:
     """Worksheets, presenter mode and links."""
     for name, answers in (("Worksheet", False), ("Worksheet with answers", True)):
         download(
@@ -125,6 +125,15 @@ def for_the_class(now: Chapter) -> None:
             partial(worksheet.page, list(CHAPTERS.values()), answers=answers),
             icon=":material/print:",
             width="stretch",
+        )
+    if now.board:
+        download(
+            "Board without a server",
+            static_boards.name(now),
+            partial(static_boards.page, now, dict(desk.values)),
+            icon=":material/web:",
+            width="stretch",
+            help="One HTML file that works from a folder, for course pages and slides",
         )
     st.button(
         "Presenter mode",

@@ -109,6 +109,18 @@ def why(values: Values) -> str:
     return " ".join(said)
 
 
+def board(values: Values) -> dict[str, Any]:
+    """The picture in the browser."""
+    return boards.plane_data(
+        {
+            "scene": values["scene"] if values["scene"] in SCENES else FIRST,
+            "sets": [list(place) for place in as_places(values)],
+            "rho": penalty(values),
+            "at": shown(values),
+        }
+    )
+
+
 def show_plane(desk: Desk) -> None:
     def changed(state: Any) -> None:
         with contextlib.suppress(TypeError, ValueError, KeyError):
@@ -126,16 +138,10 @@ def show_plane(desk: Desk) -> None:
             desk.notes["heard"] = int(state["number"]), read
 
     values = desk.values
-    state = {
-        "scene": values["scene"] if values["scene"] in SCENES else FIRST,
-        "sets": [list(place) for place in as_places(values)],
-        "rho": penalty(values),
-        "at": shown(values),
-    }
     number, read = desk.notes.get("heard", (None, {}))
     heard = number if read == {name: values[name] for name in NAMES} else None  # else an address has brought the values
     locked = [name for name in NAMES if presenter.locked(name)]
-    boards.plane("learn plane", boards.plane_data(state) | {"heard": heard, "locked": locked}, changed)
+    boards.plane("learn plane", board(values) | {"heard": heard, "locked": locked}, changed)
     st.caption(explained(values))
 
 
@@ -164,6 +170,7 @@ for key, scene in SCENES.items():
     runs = {rho: walk(scene.shapes, scene.places, scene.start, rho) for rho in (0.01, 0.1, 1.0, 50.0)}
     print(key, {rho: (len(run) - 1, converged(run), round(run[-1].two[1], 2)) for rho, run in runs.items()})""",
     picture=show_plane,
+    board=board,
     answer=fastest,
     numbers=lambda values: {"why": why(values)},
     sheet=Sheet(

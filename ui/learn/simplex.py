@@ -22,14 +22,9 @@ def target(text: str) -> list[float]:
     return target(FIRST)
 
 
-def numbers(values: Values) -> str:
-    c = target(values["c"])
-    x, tau = lessons.nearest(c), lessons.threshold(c)
-    told = " · ".join(
-        f"{name}: {a:.2f} − {tau:.2f} → **{b:.2f}**" if b > 0 else f"{name}: {a:.2f} ≤ {tau:.2f} → **0**"
-        for name, a, b in zip(CANDIDATES, c, x, strict=True)
-    )
-    return f"τ = {tau:.2f}. {told}. c lies in the triangle's plane: its entries sum to {sum(c):.2f}."
+def board(values: Values) -> dict[str, Any]:
+    """The picture in the browser."""
+    return boards.triangle_data(target(values["c"]), [f"all to candidate {name}" for name in CANDIDATES])
 
 
 def show_triangle(desk: Desk) -> None:
@@ -37,9 +32,7 @@ def show_triangle(desk: Desk) -> None:
         if isinstance(c, list) and len(c) == 3:
             desk.set("c", ",".join(f"{float(value):g}" for value in c))
 
-    c = target(desk.values["c"])
-    names = [f"all to candidate {name}" for name in CANDIDATES]
-    boards.triangle("learn triangle", c, lessons.nearest(c).tolist(), names, moved)
+    boards.triangle("learn triangle", board(desk.values), moved)
 
 
 def alone(values: Values) -> bool:
@@ -56,7 +49,6 @@ SIMPLEX = Chapter(
     formula="[xi] = max([c]_{i} − [tau], 0),  Σ [xi] = 1",
     source="equation (29) for one row: the nearest point x to c",
     free={"c": FIRST},
-    says=numbers,
     question=Question(
         "Drag c until one candidate gets everything, then press Check.",
         hint="More than one candidate still has a share. Go beyond a corner, where the darker areas begin.",
@@ -69,6 +61,7 @@ SIMPLEX = Chapter(
 print(lessons.nearest([0.75, 0.45, -0.2]))  # two candidates share
 print(lessons.nearest([1.6, -0.1, -0.5]))  # one gets everything""",
     picture=show_triangle,
+    board=board,
     answer=alone,
     solution=lambda values: "Beyond a corner, where one entry of c exceeds both others by 1 or more",
     sheet=Sheet(

@@ -18,24 +18,31 @@ Points = Sequence[Sequence[float]]
 EDGES = (((0, 1), BLUE, ""), ((0, 2), VERMILION, "12 5"), ((1, 2), GREEN, "3 4"))
 
 
-def graphs(
-    key: str, sides: Sequence[Points], matching: Sequence[int], names: Any, moved: Callable[[Any], None]
-) -> None:
-    """Two sheets with three points each; an edge and the one it is laid on look alike. `moved` gets both sides."""
-    data = {
+def graphs(key: str, data: Mapping[str, Any], moved: Callable[[Any], None]) -> None:
+    """Two sheets with three points each, see `graphs_data`; `moved` gets both sides."""
+    _BOARD(key=key, data=dict(data), on_moved_change=lambda: moved(st.session_state[key].get("moved")))
+
+
+def graphs_data(
+    sides: Sequence[Points], matching: Sequence[int], names: Any, choices: Sequence[Sequence[int]] = ()
+) -> dict[str, Any]:
+    """An edge and the one that it is laid on look alike; `choices`: matchings that get a button each."""
+    return {
         "kind": "graphs",
         "sides": [[list(point) for point in side] for side in sides],
         "matching": list(matching),
         "names": [list(each) for each in names],
         "edges": [{"ends": list(ends), "colour": colour, "dash": dash} for ends, colour, dash in EDGES],
+        "choices": [list(each) for each in choices],
     }
-    _BOARD(key=key, data=data, on_moved_change=lambda: moved(st.session_state[key].get("moved")))
 
 
-def triangle(
-    key: str, c: Sequence[float], x: Sequence[float], names: Sequence[str], moved: Callable[[Any], None]
-) -> None:
-    """The point c, the triangle and the nearest point of it, x."""
+def triangle(key: str, data: Mapping[str, Any], moved: Callable[[Any], None]) -> None:
+    """The point c, the triangle and the nearest point of it, see `triangle_data`; `moved` gets c."""
+    _BOARD(key=key, data=dict(data), on_target_change=lambda: moved(st.session_state[key].get("target")))
+
+
+def triangle_data(c: Sequence[float], names: Sequence[str]) -> dict[str, Any]:
     far = 2.6
     regions: list[Any] = []
     for k in range(3):  # beyond corner k, both other entries end at zero
@@ -43,15 +50,13 @@ def triangle(
         ways = [one - np.eye(3)[j] for j in range(3) if j != k]
         sides = [one + far * (2 * way - other) / 3 for way, other in (ways, ways[::-1])]
         regions.append([list(one), list(sides[0]), list(sides[0] + sides[1] - one), list(sides[1])])
-    data = {
+    return {
         "kind": "triangle",
         "c": [float(value) for value in c],
-        "x": [float(value) for value in x],
         "names": list(names),
         "regions": regions,
         "colour": VERMILION,
     }
-    _BOARD(key=key, data=data, on_target_change=lambda: moved(st.session_state[key].get("target")))
 
 
 def matrix(
@@ -120,7 +125,17 @@ def text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-PARTS = ("drawing.js", "graphs.js", "triangle.js", "matrices.js", "ties.js", "planar.js", "plane.js", "board.js")
+PARTS = (
+    "drawing.js",
+    "bars.js",
+    "graphs.js",
+    "triangle.js",
+    "matrices.js",
+    "ties.js",
+    "planar.js",
+    "plane.js",
+    "board.js",
+)
 SCRIPT = "\n".join(map(text, PARTS))
 STYLE = text("boards.css")
 HTML = '<div class="learn-board"></div>'

@@ -2,17 +2,52 @@
 
 const SQUARE = 52, COLUMNS = 6, ROWS = 6, BETWEEN = 40;
 
+const EDGES = [[0, 1], [0, 2], [1, 2]];
+
+// The energy of a matching, edge by edge: each costs the difference of its two lengths.
+function toldEdges(sides, matching, names) {
+  const far = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by);
+  let energy = 0;
+  const parts = EDGES.map(([a, b]) => {
+    const [i, j] = [matching[a], matching[b]];
+    const cost = Math.abs(far(sides[0][a], sides[0][b]) - far(sides[1][i], sides[1][j]));
+    energy += cost;
+    return `${names[0][a]}${names[0][b]} on ${names[1][i]}${names[1][j]}: ${cost.toFixed(2)}`;
+  });
+  return `${parts.join(" · ")} · energy ${energy.toFixed(2)}`;
+}
+
 class Graphs extends Drawing {
   constructor(root) {
     super(root, 2 * COLUMNS * SQUARE + BETWEEN, ROWS * SQUARE);
-    this.svg.style.setProperty("--tall", "17rem");
+    this.svg.style.setProperty("--tall", "15.8rem");
+    this.told = element(root, "div", "told");
+    this.told.ariaLive = "polite";
+    this.choices = element(root, "div", "plane-tools");
   }
 
   update(component) {
     this.component = component;
     this.data = component.data;
     if (this.dragged === null) this.sides = this.data.sides.map((side) => side.map((point) => [...point]));
+    this.matching = this.data.matching;
+    this.paintChoices();
     this.paint();
+  }
+
+  // Buttons for all matchings, where the page around has none.
+  paintChoices() {
+    this.choices.replaceChildren();
+    for (const matching of this.data.choices) {
+      const name = matching.map((j, k) => this.data.names[0][k] + this.data.names[1][j]).join(" ");
+      const button = element(this.choices, "button", "tool", name);
+      button.ariaPressed = String(matching.join() === this.matching.join());
+      button.onclick = () => {
+        this.matching = matching;
+        this.paintChoices();
+        this.paint();
+      };
+    }
   }
 
   at(side, k) {
@@ -39,7 +74,8 @@ class Graphs extends Drawing {
       make(this.back, "rect", { x: left, y: 0, width: COLUMNS * SQUARE, height: ROWS * SQUARE, class: "sheet", rx: 6 });
       for (let k = 1; k < COLUMNS; k++) make(this.back, "path", { d: `M${left + k * SQUARE} 0v${ROWS * SQUARE}M${left} ${k * SQUARE}h${COLUMNS * SQUARE}`, class: "grid" });
     }
-    const to = this.data.matching;
+    const to = this.matching;
+    this.told.textContent = toldEdges(this.sides, to, this.data.names);
     this.data.edges.forEach(({ ends, colour, dash }) => {
       for (const side of [0, 1]) {
         const [a, b] = ends.map((k) => this.at(side, side ? to[k] : k));

@@ -6,7 +6,11 @@ const SUM = (entries) => [0, 1].map((axis) => entries.reduce((all, value, k) => 
 
 class Triangle extends Drawing {
   constructor(root) {
-    super(root, 660, 400);
+    const row = element(root, "div", "triangle-row");
+    super(row, 660, 400);
+    this.bars = barsIn(row);
+    this.told = element(root, "div", "told");
+    this.told.ariaLive = "polite";
   }
 
   update(component) {
@@ -45,9 +49,11 @@ class Triangle extends Drawing {
       const [dx, dy] = [[0, -16], [-14, 26], [14, 26]][k];
       make(this.back, "text", { x: x + dx, y: y + dy, class: "corner" }, this.data.names[k]);
     });
-    const from = this.where(), [x, y] = SUM(this.data.x);
+    const split = splitOf(this.c), from = this.where(), [x, y] = SUM(split.x);
     make(this.back, "line", { x1: from.x, y1: from.y, x2: x, y2: y, class: "way" });
     make(this.back, "circle", { cx: x, cy: y, r: 9, class: "landing" });
     this.place([{ ...from, sign: "c", step: 12, colour: this.data.colour, label: `Target c = ${this.c.join(", ")}: drag it, or move it with the arrow keys` }]);
+    paintBars(this.bars, { ...split, c: this.c, names: ["1", "2", "3"] });
+    this.told.textContent = toldSplit(this.c, ["1", "2", "3"]);
   }
 }
