@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -221,19 +222,32 @@ def test_the_target_is_dragged_beyond_a_corner(visit):
 
 @pytest.mark.long
 def test_an_entry_is_picked_and_its_target_added_up(visit):
-    student = visit("chapter=step")
-    student.page.get_by_role("button", name=re.compile("x₂.*row B, column 3")).click()
-    student.wait_until(lambda: "cell=1-1-2" in student.page.url)
-    student.says("Entry B3 of x")
+    student = visit("chapter=step&part=c₂")
+    student.page.get_by_role("button", name=re.compile("c₂, row B, column 3")).click()
+    student.wait_until(lambda: "cell=1-2" in student.page.url)
+    student.says("c at B3: x₁ + y/ρ − p/ρ")
     box = student.main.get_by_test_id("stNumberInput").locator("input")
     chapter = CHAPTERS["step"]
-    for value, said in ((0.0, chapter.question.hint), (chapter.answer({"iteration": 2, "cell": "1-1-2"}), "3.93.")):
+    for value, said in (
+        (0.0, chapter.question.hint),
+        (chapter.answer({"iteration": 2, "part": "c₂", "cell": "1-2"}), "3.93."),
+    ):
         box.fill(f"{value:.2f}")
         box.press("Enter")
         student.settled()
         student.press("Check")
         student.says(re.compile(re.escape(said)))
     student.assert_fits()
+    student.page.evaluate("document.activeElement.blur()")
+    student.key(",")  # back to p₂
+    student.page.get_by_role("button", name=re.compile("^F.*row C, column 4")).click()
+    student.says(re.compile(r"F\(B3, C4\) × x₁ at C4"))
+    student.page.get_by_role("button", name="Back to the sum").click()
+    student.says("Click an entry of F to see one multiplication.")
+    for sub_step in ("c₂", "x₂", "y"):
+        student.key(".")
+        student.wait_until(lambda sub_step=sub_step: f"part={quote(sub_step)}" in student.page.url)
+        student.assert_fits()
 
 
 @pytest.mark.long

@@ -257,6 +257,17 @@ def parts(method: ADGM, before: ADGMState, after: Iterate, block: int, entry: in
     return Parts(cost, neighbour / ties, multiplier / ties, rho, *made)
 
 
+def costs_beside(entry: int, recipe: Recipe = SPLIT) -> Floats:
+    """What a match costs together with each other one, F(entry, ·): divided by the largest cost, as the solver does."""
+    problem = plain(problem_of(recipe))
+    beside = np.zeros(problem.n)
+    for index, cost, _ in problem.tensors:
+        if index.shape[1] == 2:
+            here = index[:, 0] == entry
+            np.add.at(beside, index[here, 1], cost[here] / problem.scale)
+    return beside
+
+
 # ---- 4: projection ------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ class Control:
     kind: Literal["slider", "words"] = "slider"
     task: str = ""  # a sentence that asks to use it: left out where a link locks it
     steps: bool = False  # with buttons for one step back and forth
+    carries: str = ""  # a control that such a step moves on when this one is at its end
     later: bool = False  # only after the prediction
     beside: bool = False  # shares a row with the others that do
     text: Callable[[Any], str] = str
@@ -99,7 +100,8 @@ class Chapter:
     board: Callable[[Values], Mapping[str, Any]] | None = None  # data of its picture, where the browser computes it
     controls: tuple[Control, ...] = ()
     free: Mapping[str, str] = field(default_factory=dict)  # what the picture itself lets one change, as text
-    lit: Callable[[Values], str] | None = None  # the part of the formula that matters now
+    former: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda words: words  # reads addresses of former times
+    lit: Callable[[Values], str] | None = None  # the parts of the formula that matter now
     says: Callable[[Values], str] | None = None  # one line of numbers beside the controls
     reveals: Callable[[Values], str] | None = None  # another one, after the prediction
     solution: Callable[[Values], str] | None = None  # the right answer in words, where the answer itself has none
@@ -150,7 +152,8 @@ class Desk:
 
     def follow_address(self) -> None:
         """Take the values that the address names, if it is one of this chapter, and its own for the others."""
-        words = st.query_params.to_dict() if st.query_params.get("chapter") == self.chapter.key else {}
+        here = st.query_params.get("chapter") == self.chapter.key
+        words = self.chapter.former(st.query_params.to_dict()) if here else {}
         read = {one.name: one.read(words[one.name]) for one in self.chapter.controls if one.name in words}
         read |= {name: words[name] for name in self.chapter.free if name in words}
         self.values = self.notes["values"] = self.chapter.defaults | read
@@ -227,16 +230,24 @@ class Desk:
         self.values[name] = st.session_state[self.key(name)]
 
     def _step(self, control: Control, by: int, label: str, icon: str, shut: bool) -> None:
-        at = control.options.index(self.values[control.name]) + by
-        end = not 0 <= at < len(control.options)
+        change = self.stepped(control, by)
         st.button(
             label,
             key=self.key(f"{control.name} {by}"),
             icon=icon,
-            disabled=shut or end,
-            on_click=None if end else self.set,
-            args=None if end else (control.name, control.options[at]),
+            disabled=shut or not change,
+            on_click=self.values.update,
+            args=(change,),
         )
+
+    def stepped(self, control: Control, by: int) -> dict[str, Any]:
+        """What a step changes: the next option; at the end the first one again, and a step of what it carries."""
+        at = control.options.index(self.values[control.name]) + by
+        if 0 <= at < len(control.options):
+            return {control.name: control.options[at]}
+        carried = next((one for one in self.chapter.controls if one.name == control.carries), None)
+        further = self.stepped(carried, by) if carried and not presenter.locked(carried.name) else {}
+        return further and {control.name: control.options[at % len(control.options)], **further}
 
     # ---- the question ------------------------------------------------------------------------------------------
 

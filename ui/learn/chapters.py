@@ -8,7 +8,8 @@ from ui.learn.outliers import OUTLIERS
 from ui.learn.penalty import PENALTY
 from ui.learn.plane import PLANE
 from ui.learn.simplex import SIMPLEX
-from ui.learn.splitting import SPLIT, STEP
+from ui.learn.splitting import SPLIT
+from ui.learn.step import STEP
 from ui.learn.verdicts import VERDICT
 
 COURSE = (ASSIGNMENT, STRUCTURE, PLANE, SPLIT, SIMPLEX, STEP, PENALTY, ORDER, VERDICT, OUTLIERS, LUCK)

@@ -29,6 +29,8 @@ SYMBOLS = {
     "p2": Symbol("x_2", "The point that must stay in set 2"),
     "y": Symbol("y", "Multiplier: the gap between the points, times ρ, added up over the iterations"),
     "down": Symbol("p", "Cost: what it costs to move one unit. Here (0, 1): one unit up costs 1"),
+    "F": Symbol("F", "All costs, of the matches in x₁ together with those in x₂"),
+    "yT": Symbol("y^⊤", "Multiplier: ρ times the difference of the two blocks, added up over the iterations"),
     "xd": Symbol("x_d", "Block number d: one of the copies of the assignment"),
     "xe": Symbol("x_e", "The block that this one is tied to"),
     "ye": Symbol("y_e", "Multiplier: how much the two blocks have disagreed so far, all iterations added up"),
@@ -93,14 +95,14 @@ TOKEN = re.compile(r"\[(\w+)\]|[«¦»]|\{(\w+):|\}|\^\{([^}]*)\}|_\{([^}]*)\}|[
 
 
 def html(formula: str, lit: str = "") -> str:
-    """The formula as a line of HTML; the part named `lit` stands out."""
+    """The formula as a line of HTML; the parts named in `lit` stand out."""
     made = []
     for token in TOKEN.finditer(formula):
         text, (symbol, part, raised, lowered) = token.group(), token.groups()
         if symbol:
             made.append(shown(symbol))
         elif part:
-            made.append(f'<span class="part{" lit" if part == lit else ""}">')
+            made.append(f'<span class="part{" lit" if part in lit.split() else ""}">')
         elif raised is not None:
             made.append(f"<sup>{escape(raised)}</sup>")
         elif lowered is not None:

@@ -67,27 +67,38 @@ def matrix(
     *,
     note: str = "",
     sums: bool = False,
-    pick: bool = False,
     picked: tuple[int, int] | None = None,
+    digits: int = 2,
 ) -> dict[str, Any]:
-    """A matrix for `matrices`: with the sums of its rows and columns, or with entries to click."""
-    shown = np.round(values, 4)
+    """A matrix for `matrices` and `steps`: with the sums of its rows and columns, with an entry that is picked.
+
+    NaN is shown as a question mark. Blocks of an assignment, whose entries lie between 0 and 1, are shaded.
+    """
+    shown = np.round(values, digits if digits > 2 else 4) + 0.0  # no −0
     return {
         "title": title,
-        "values": [[int(v) if float(v).is_integer() else float(v) for v in row] for row in shown],
+        "values": [[None if v != v else int(v) if float(v).is_integer() else float(v) for v in row] for row in shown],
         "rows": list(rows),
         "cols": list(cols),
         "note": note,
         "sums": [shown.sum(axis=1).tolist(), shown.sum(axis=0).tolist()] if sums else None,
-        "pick": pick,
+        "pick": False,
         "picked": picked,
+        "digits": digits,
+        "shaded": bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1),
+        "low": len(rows) < 4,
     }
 
 
-def matrices(key: str, given: Sequence[dict[str, Any]], picked: Callable[[Any], None] | None = None) -> None:
-    """Matrices side by side; `picked` gets the number of a matrix, the row and the column that were clicked."""
-    heard = (lambda: picked(st.session_state[key].get("cell"))) if picked else (lambda: None)
-    _BOARD(key=key, data={"kind": "matrices", "matrices": list(given)}, on_cell_change=heard)
+def matrices(key: str, given: Sequence[dict[str, Any]]) -> None:
+    """Matrices side by side."""
+    _BOARD(key=key, data={"kind": "matrices", "matrices": list(given)})
+
+
+def steps(key: str, heads: Any, cells: Sequence[dict[str, Any]], picked: Callable[[Any], None]) -> None:
+    """Cells of several kinds under the names of the steps; `picked` gets the cell's number, row and column."""
+    data = {"kind": "steps", "heads": heads, "cells": list(cells)}
+    _BOARD(key=key, data=data, on_cell_change=lambda: picked(st.session_state[key].get("cell")))
 
 
 def ties(key: str, drawings: Sequence[dict[str, Any]]) -> None:
@@ -131,6 +142,7 @@ PARTS = (
     "graphs.js",
     "triangle.js",
     "matrices.js",
+    "steps.js",
     "ties.js",
     "planar.js",
     "plane.js",

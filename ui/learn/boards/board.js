@@ -1,4 +1,4 @@
-const KINDS = { graphs: Graphs, triangle: Triangle, matrices: Matrices, ties: Ties, plane: Plane };
+const KINDS = { graphs: Graphs, triangle: Triangle, matrices: Matrices, steps: Steps, ties: Ties, plane: Plane };
 
 function mount(component) {
   const root = component.parentElement.querySelector(".learn-board");
