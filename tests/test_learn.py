@@ -57,6 +57,7 @@ EXPECTED = {
     "split": "1 ['columns', 'rows']",
     "simplex": "[1. 0. 0.]",
     "step": "target=3.34",
+    "rounding": "Rounded(matching=(1, 2, 0, 3), total=3.0",
     "penalty": "0.001 70 2559.0",
     "order": "B 1\nthird 10",
     "verdict": "third Causes(stuck=True, model=True) Causes(stuck=False, model=True)",
@@ -118,6 +119,34 @@ def test_every_chapter_has_a_figure_on_paper(chapter: Chapter):
 def test_a_formula_of_two_lines_has_two_lines_everywhere():
     assert formula.html("[xi] = 1\n[xj] = 0").count("<br>") == 1
     assert formula.html(CHAPTERS["verdict"].formula).count("<br>") == 1
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "ADMM",
+        "ADGM",
+        "simplex",
+        "converged",
+        "penalty",
+        "multiplier",
+        "block",
+        "relaxed",
+        "energy",
+        "rounding",
+    ],
+)
+def test_a_word_of_admm_is_explained_in_every_chapter_that_uses_it(term):
+    words = f'data-words="{formula.escape(formula.NAMES[term.lower()], quote=True)}"'
+    texts = [text for each in COURSE for text in (each.claim, each.to_do(lambda name: False))]
+    using = [text for text in texts if re.search(rf"\b{term}s?\b", text, re.IGNORECASE)]
+    assert all(words in formula.explained(text) for text in using)
+    assert using or term == "relaxed"  # which stands in a title
+
+
+def test_a_word_is_explained_once_and_markup_stays_text():
+    told = formula.explained("A block <b> and two blocks; the Hungarian method")
+    assert told.count("data-words") == 2 and "&lt;b&gt;" in told and "two blocks;" in told
 
 
 def test_links_that_make_no_sense_are_not_followed():
@@ -190,19 +219,20 @@ def test_a_wrong_answer_gets_a_hint_and_a_right_one_a_reason(chapter: Chapter):
     right, wrong = right_and_wrong(chapter)
     visit.answer(wrong)
     said = [info.value for info in visit.test.info]
-    if chapter.question.button == "Run":
-        assert said == [
-            f"You predicted: {wrong}. The run says: {chapter.right(chapter.defaults)}. {chapter.question.hint}"
-        ]
-    else:
-        assert said == [chapter.question.hint]
+    plain = chapter.question.options or chapter.question.number
+    given = f"{wrong:.2f}" if chapter.question.number else wrong
+    predicted = f"You predicted {given}; the run says {chapter.comes_to(chapter.defaults)}. "
+    before = predicted if chapter.question.button == "Run" else f"You said {given}. " if plain else ""
+    assert said == [before + chapter.question.hint]
     assert not visit.test.error and not visit.test.success
     assert f"0 of {len(COURSE)} answered" in visit.says()
     solved = {"assignment": {"try": "A3 B1 C2"}, "simplex": {"c": "1.6,-0.1,-0.5"}}.get(chapter.key, {})
     if solved:
         visit = Visit(chapter=chapter.key, **solved)
     visit.answer(right)
-    assert [success.value for success in visit.test.success] == [chapter.told(chapter.defaults | solved)]
+    predicted = f"You predicted {right}; the run says {chapter.comes_to(chapter.defaults)}. "
+    before = predicted if chapter.question.button == "Run" else ""
+    assert [success.value for success in visit.test.success] == [before + chapter.told(chapter.defaults | solved)]
     assert f"1 of {len(COURSE)} answered" in visit.says()
 
 
@@ -216,6 +246,19 @@ def test_every_control_moves_and_is_in_the_address(chapter: Chapter):
             visit.widget(control.name).set_value(option)
             visit.run()
             assert visit.query(control.name) == ("" if option == control.default else str(option))
+
+
+def test_what_was_predicted_stands_beside_what_the_run_says():
+    said = {key: CHAPTERS[key].comes_to(CHAPTERS[key].defaults) for key in ("structure", "order", "outliers", "luck")}
+    assert said == {
+        "structure": f"{lessons.structure(1.0).right} of 30",
+        "order": f"distances {lessons.turned('B', 60.0, 1.6).right} of 10, angles 10 of 10",
+        "outliers": f"{lessons.priced(0.9).right} right matches instead of {lessons.priced(3.0).right}",
+        "luck": f"{lessons.reached(lessons.lucky_starts())} of 30",
+    }
+    assert CHAPTERS["plane"].comes_to(CHAPTERS["plane"].defaults) == (
+        "620 iterations with 0.01, 14 iterations with 1, 205 iterations with 50"
+    )
 
 
 def test_no_answer_asks_for_a_guess():
@@ -299,7 +342,7 @@ def test_back_and_forward_follow_the_address(monkeypatch):
         visit.test.query_params.clear()
         visit.test.query_params.update(query)
         visit.run()
-        assert CHAPTERS[chapter].claim in str([html.body for html in visit.test.get("html")])
+        assert formula.explained(CHAPTERS[chapter].claim) in str([html.body for html in visit.test.get("html")])
         assert {name: visit.query(name) for name in query} == query  # and nothing is written over it
         assert visit.query("chapter") == query.get("chapter", "")
 

@@ -118,7 +118,7 @@ def test_a_wrong_and_a_right_answer_fit_the_screen(visit, chapter):
     student.assert_fits()
     student.choose_answer(str(right))
     student.press(chapter.question.button)
-    student.says(chapter.told(chapter.defaults))
+    student.says(re.compile(re.escape(chapter.told(chapter.defaults))))
     student.says(f"1 of {len(COURSE)} answered")
     student.settled()
     student.assert_fits()

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from adgm.reference import Iterate
 from features import penalty_study
 from features.explain import lessons
 from features.recipe import OWN, Recipe
-from ui.learn import outliers, penalty, simplex, splitting, verdicts
+from ui.learn import outliers, penalty, rounding, simplex, splitting, verdicts
 from ui.learn.assignment import SIX
 from ui.learn.chapters import CHAPTERS
 
@@ -65,6 +65,31 @@ def test_blocks_that_agree_are_called_a_matching_only_where_they_are_one():
         distance = ((state.blocks[0] - state.blocks[1]) ** 2).sum()
         assert k == 0 or f"‖x₁ − x₂‖² = {distance:.3g}" in splitting.apart({"k": k})
     assert "agree, but on 0.25 everywhere, which is no matching" in splitting.apart({"k": 0})
+
+
+def test_rounding_finds_the_matching_of_largest_sum_and_says_what_it_changes():
+    problem, chapter = lessons.problem_of(lessons.SPLIT), CHAPTERS["rounding"]
+    matchings = [np.eye(4)[list(each)].ravel() for each in permutations(range(4))]
+    final = lessons.rounded(lessons.trail()[-1]).matching
+    for k, state in enumerate(lessons.trail()[1:], 1):
+        now = lessons.rounded(state)
+        chosen = np.eye(4)[list(now.matching)].ravel()
+        assert now.total == pytest.approx(max((each * state.x).sum() for each in matchings))
+        assert now.energy == pytest.approx(problem.energy(chosen))
+        assert now.block_energy == pytest.approx(problem.energy(state.x))
+        x = state.x.reshape(4, 4)
+        is_matching = set(np.unique(x.round(9))) <= {0, 1} and (x.sum(axis=0).round(9) == 1).all()
+        assert (abs(now.lost) < 1e-9) == is_matching  # until then the energy changes
+        said = rounding.told({"rounds": k})
+        assert ("costs the same" in said) == is_matching
+        assert is_matching or f"{abs(now.lost):.2f} {'more' if now.lost > 0 else 'less'}" in said
+        largest = x.argmax(axis=1)
+        assert ("is no matching" in rounding.collided({"rounds": k})) == (len(set(largest)) < 4)
+        if len(set(largest)) == 4:
+            assert tuple(largest) == now.matching
+        assert (now.matching == final) == (k >= int(chapter.answer({})))
+    assert not ((lessons.trail()[6].x == 0) | (lessons.trail()[6].x == 1)).all()
+    assert chapter.told(chapter.defaults).startswith("6: 3 iterations before the run ends")
 
 
 def test_outside_the_triangle_at_least_one_entry_is_zero_and_beyond_a_corner_two():

@@ -116,7 +116,7 @@ def test_one_multiplication_is_an_entry_of_the_cost_times_an_entry_of_the_block(
     cost, entry, product = numbers(lines[-1])
     assert lines[1] == "F(B4, C3) × x₂ at C3" and abs(cost * entry - product) <= 3 * FINE
     assert cost == pytest.approx(lessons.costs_beside(7)[10], abs=FINE)
-    assert [one.get("picked") for one in cells if one["kind"] == "matrix"] == [(2, 2), (2, 2), (1, 3)]
+    assert [one.get("picked") for one in cells if one["kind"] == "matrix"] == [[[2, 2]], [[2, 2]], [[1, 3]]]
 
 
 def test_c_is_a_question_mark_until_it_is_answered():

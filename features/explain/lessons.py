@@ -18,6 +18,7 @@ from adgm.explain.terms import Term, paid_terms
 from adgm.machine.numpy_fallback import plain
 from adgm.penalty import AUTO
 from adgm.reference import Iterate
+from adgm.rounding import hungarian
 from adgm.solver import COUPLINGS, ADGMState
 from features.judge.metrics import Causes, Metrics, as_assignment, measure
 from features.models import MODELS
@@ -266,6 +267,29 @@ def costs_beside(entry: int, recipe: Recipe = SPLIT) -> Floats:
             here = index[:, 0] == entry
             np.add.at(beside, index[here, 1], cost[here] / problem.scale)
     return beside
+
+
+class Rounded(NamedTuple):
+    """A block as a matching: the partner of each left point, the sum of its entries, and the energies of both."""
+
+    matching: tuple[int, ...]
+    total: float
+    block_energy: float
+    energy: float
+
+    @property
+    def lost(self) -> float:
+        """By how much the matching costs more than the block; below zero it costs less."""
+        return self.energy - self.block_energy
+
+
+def rounded(state: ADGMState, recipe: Recipe = SPLIT) -> Rounded:
+    """The matching with the largest sum of entries of the last block, as ADGM rounds it."""
+    problem = plain(problem_of(recipe))
+    chosen = hungarian(problem, state.x)
+    partners = problem.matrix(chosen.astype(float)).argmax(axis=1).tolist()
+    energy = problem.energy(chosen.astype(float))
+    return Rounded(tuple(partners), float(state.x[chosen].sum()), problem.energy(state.x), energy)
 
 
 # ---- 4: projection ------------------------------------------------------------------------------------------

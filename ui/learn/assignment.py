@@ -163,6 +163,7 @@ for weight in (0, 1):  # of the edges
     print(weight, lessons.structure(weight).right)""",
     picture=show_structure,
     answer=repaired,
+    outcome=lambda values: f"{lessons.structure(1.0).right} of {TOTAL}",
     sheet=Sheet(
         lambda values: figures.matching(lessons.structure(0.0)),
         "These matches come from what each point's surroundings look like, nothing else. Now we also ask neighbours to "

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from html import escape
 from typing import Any, Literal
 
 import streamlit as st
@@ -104,6 +103,7 @@ class Chapter:
     lit: Callable[[Values], str] | None = None  # the parts of the formula that matter now
     says: Callable[[Values], str] | None = None  # one line of numbers beside the controls
     reveals: Callable[[Values], str] | None = None  # another one, after the prediction
+    outcome: Callable[[Values], str] | None = None  # what a run comes to, beside what was predicted; else the solution
     solution: Callable[[Values], str] | None = None  # the right answer in words, where the answer itself has none
     numbers: Callable[[Values], Mapping[str, Any]] | None = None  # that the question's `because` names
     work: Callable[[Values], object] | None = None  # what takes a while, and is remembered: done before it is drawn
@@ -130,6 +130,10 @@ class Chapter:
             return self.solution(values)
         answer = self.answer(values)
         return f"{answer:.2f}" if self.question.number else str(answer)
+
+    def comes_to(self, values: Values) -> str:
+        """What the run says."""
+        return self.outcome(values) if self.outcome else self.right(values)
 
     def told(self, values: Values) -> str:
         """The right answer and the reason, for people."""
@@ -295,16 +299,19 @@ class Desk:
         if self.notes.get("missing"):
             st.info("Predict first: choose an answer, a guess will do.", icon=":material/psychology_alt:")
         elif "answer" in self.notes and self.notes["for"] == self.asked_for():
+            said = self.compared()
             if self.notes["good"]:
-                st.success(self.chapter.told(self.values), icon=":material/check_circle:")
+                st.success(said + self.chapter.told(self.values), icon=":material/check_circle:")
             else:
-                st.info(self.compared() + self.chapter.question.hint, icon=":material/lightbulb:")
+                st.info(said + self.chapter.question.hint, icon=":material/lightbulb:")
 
     def compared(self) -> str:
-        """The prediction beside what the run says, where there was one to run."""
-        if self.chapter.question.button != "Run":
-            return ""
-        return f"You predicted: {self.notes['answer']}. The run says: {self.chapter.right(self.values)}. "
+        """The prediction beside what the run says; where nothing is run, a wrong answer alone."""
+        asked, given = self.chapter.question, self.notes["answer"]
+        given = f"{given:.2f}" if asked.number else given
+        if asked.button == "Run":
+            return f"You predicted {given}; the run says {self.chapter.comes_to(self.values)}. "
+        return f"You said {given}. " if isinstance(given, str) and not self.notes["good"] else ""
 
 
 def prepared(desk: Desk) -> None:
@@ -328,7 +335,8 @@ def show(chapter: Chapter) -> Desk:
     desk = Desk(chapter)
     prepared(desk)
     st.html(
-        f'<p class="claim">{escape(chapter.claim)}</p><p class="task">{escape(chapter.to_do(presenter.locked))}</p>'
+        f'<p class="claim">{formula.explained(chapter.claim)}</p>'
+        f'<p class="task">{formula.explained(chapter.to_do(presenter.locked))}</p>'
     )
     left, right = st.columns([13, 8], gap="medium")
     with right, st.container(key="learn-side", gap="small"):

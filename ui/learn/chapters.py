@@ -7,10 +7,11 @@ from ui.learn.order import ORDER
 from ui.learn.outliers import OUTLIERS
 from ui.learn.penalty import PENALTY
 from ui.learn.plane import PLANE
+from ui.learn.rounding import ROUNDING
 from ui.learn.simplex import SIMPLEX
 from ui.learn.splitting import SPLIT
 from ui.learn.step import STEP
 from ui.learn.verdicts import VERDICT
 
-COURSE = (ASSIGNMENT, STRUCTURE, PLANE, SPLIT, SIMPLEX, STEP, PENALTY, ORDER, VERDICT, OUTLIERS, LUCK)
+COURSE = (ASSIGNMENT, STRUCTURE, PLANE, SPLIT, SIMPLEX, STEP, ROUNDING, PENALTY, ORDER, VERDICT, OUTLIERS, LUCK)
 CHAPTERS: dict[str, Chapter] = {chapter.key: chapter for chapter in COURSE}

@@ -31,6 +31,7 @@ SYMBOLS = {
     "down": Symbol("p", "Cost: what it costs to move one unit. Here (0, 1): one unit up costs 1"),
     "F": Symbol("F", "All costs, of the matches in x₁ together with those in x₂"),
     "yT": Symbol("y^⊤", "Multiplier: ρ times the difference of the two blocks, added up over the iterations"),
+    "m": Symbol("m", "A matching: 1 for every pair that is matched, 0 for all others"),
     "xd": Symbol("x_d", "Block number d: one of the copies of the assignment"),
     "xe": Symbol("x_e", "The block that this one is tied to"),
     "ye": Symbol("y_e", "Multiplier: how much the two blocks have disagreed so far, all iterations added up"),
@@ -83,6 +84,10 @@ GLOSSARY = {
     "Converged": "The residual is nearly zero: the blocks agree and no longer move.",
     "Simplex": "All points with entries of zero or more that sum to one; with three entries, a triangle.",
     "Projection": "The nearest point that obeys a rule.",
+    "Convex": "A set that contains the straight line between any two of its points: a disc is, two islands are not.",
+    "Augmented Lagrangian": "The costs, plus the multiplier times the disagreement, plus the penalty for its square.",
+    "Rounding": "Turning a block with fractions into a matching: the one with the largest sum of entries.",
+    "Hungarian method": "Finds the matching with the largest sum of entries, for certain and fast.",
     "Order": "How many matches one term looks at: 1 a point, 2 an edge, 3 a triangle.",
     "Outlier": "A point that has no partner on the other side.",
     "Truth": "The matching that is known to be right, because we made the pair ourselves.",
@@ -90,6 +95,9 @@ GLOSSARY = {
     "Best energy known": "The lowest that any method here has found; it takes a proof to call it the lowest of all.",
     "ADGM+": "Many runs of ADGM that differ in start and penalty, and a search around what they find.",
 }
+
+NAMES = {name.lower(): words for names, words in GLOSSARY.items() for name in re.sub(r" .$", "", names).split(", ")}
+KNOWN = re.compile(rf"\b({'|'.join(sorted(map(re.escape, NAMES), key=len, reverse=True))})s?\b", re.IGNORECASE)
 
 TOKEN = re.compile(r"\[(\w+)\]|[«¦»]|\{(\w+):|\}|\^\{([^}]*)\}|_\{([^}]*)\}|[^\[«¦»{}^_\n]+|.|\n")
 
@@ -113,6 +121,20 @@ def html(formula: str, lit: str = "") -> str:
             marks = {"«": '<span class="frac"><span>', "¦": "</span><span>", "»": "</span></span>", "}": "</span>"}
             made.append(marks.get(text) or escape(text))
     return f'<div class="formula">{"".join(made)}</div>'
+
+
+def explained(text: str) -> str:
+    """A text as HTML in which words of the glossary explain themselves, each where it stands first."""
+    met: set[str] = set()
+
+    def word(found: re.Match[str]) -> str:
+        name = found[1].lower()
+        if name in met:
+            return found[0]
+        met.add(name)
+        return f'<span class="symbol" tabindex="0" data-words="{escape(NAMES[name], quote=True)}">{found[0]}</span>'
+
+    return KNOWN.sub(word, escape(text))
 
 
 def shown(name: str) -> str:

@@ -102,6 +102,7 @@ print(lessons.reached(energies), "of", len(energies))
 print(f"best of five: {lessons.chance(5, energies):.0%}")""",
     picture=show_luck,
     answer=share,
+    outcome=lambda values: counted(values)["reached"],
     sheet=Sheet(
         lambda values: figures.matching(lessons.solved(lessons.LUCK)),
         "This is the matching of one run. Thirty runs of the same problem differ only in their random start.",

@@ -76,6 +76,7 @@ for model in ("B", "third"):  # distances, angles
     print(model, lessons.turned(model, rotation=60.0, scale=1.6).right)""",
     picture=show_order,
     answer=survivors,
+    outcome=lambda values: ", ".join(f"{costs} {right(costs, *COPY)} of 10" for costs in MODEL),
     sheet=Sheet(
         lambda values: figures.matching(lessons.turned(MODEL[values["costs"]], values["turn"], values["scale"])),
         "The right points are a slightly disturbed copy of the left ones, matched by distances. Now the copy is "

@@ -79,6 +79,7 @@ for price in (0.3, 0.9, 3.0):
     print(price, "right", run.right, "wrong", lessons.strays(run))""",
     picture=show_outliers,
     answer=change,
+    outcome=lambda values: f"{lessons.priced(FAIR).right} right matches instead of {lessons.priced(HIGH).right}",
     sheet=Sheet(
         lambda values: figures.matching(lessons.priced(HIGH)),
         "15 points on each side belong together; 10 more on each side have no partner. This is the matching at "

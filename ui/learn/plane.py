@@ -93,6 +93,12 @@ def explained(values: Values) -> str:
     )
 
 
+def outcome(values: Values) -> str:
+    """The three runs in few words."""
+    counted = iterations(values).items()
+    return ", ".join(f"{count or f'more than {planar.MOST:,}'} iterations with {rho:g}" for rho, count in counted)
+
+
 def why(values: Values) -> str:
     """What makes the others slow: where they are when the fastest has ended."""
     if fastest(values) == NONE:
@@ -172,6 +178,7 @@ for key, scene in SCENES.items():
     picture=show_plane,
     board=board,
     answer=fastest,
+    outcome=outcome,
     numbers=lambda values: {"why": why(values)},
     sheet=Sheet(
         lambda values: figures.plane(scene(values), as_places(values), walk(values, penalty(values))),

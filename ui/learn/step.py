@@ -101,7 +101,7 @@ def n(value: float) -> str:
 
 
 def shown(title: str, values: Floats, picked: tuple[int, int] | None, pick: bool = False) -> dict[str, Any]:
-    made = boards.matrix(title, values, ROWS, COLS, picked=picked, digits=DIGITS)
+    made = boards.matrix(title, values, ROWS, COLS, picked=[picked] if picked else [], digits=DIGITS)
     return made | {"kind": "matrix", "pick": pick}
 
 

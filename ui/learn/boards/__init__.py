@@ -1,6 +1,6 @@
 """Small pictures to touch: two graphs, ADMM in the plane, the triangle of three candidates, matrices to click."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +67,10 @@ def matrix(
     *,
     note: str = "",
     sums: bool = False,
-    picked: tuple[int, int] | None = None,
+    picked: Collection[tuple[int, int]] = (),
     digits: int = 2,
 ) -> dict[str, Any]:
-    """A matrix for `matrices` and `steps`: with the sums of its rows and columns, with an entry that is picked.
+    """A matrix for `matrices` and `steps`: with the sums of its rows and columns, with entries that are framed.
 
     NaN is shown as a question mark. Blocks of an assignment, whose entries lie between 0 and 1, are shaded.
     """
@@ -83,7 +83,7 @@ def matrix(
         "note": note,
         "sums": [shown.sum(axis=1).tolist(), shown.sum(axis=0).tolist()] if sums else None,
         "pick": False,
-        "picked": picked,
+        "picked": [list(each) for each in picked],
         "digits": digits,
         "shaded": bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1),
         "low": len(rows) < 4,

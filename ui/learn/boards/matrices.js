@@ -43,7 +43,7 @@ function matrixCell(grid, one, m, i, j, value, setStateValue) {
   const shown = value === null ? "?" : value.toFixed(Number.isInteger(value) ? 0 : one.digits).replace("-", "−");
   const node = element(grid, one.pick ? "button" : "span", value > 0.92 && one.shaded ? "cell full" : "cell", shown);
   if (one.shaded) node.style.setProperty("--value", `${Math.round(100 * Math.min(Math.max(value, 0), 1))}%`);
-  if (one.picked?.[0] === i && one.picked[1] === j) node.classList.add("picked");
+  if (one.picked.some(([a, b]) => a === i && b === j)) node.classList.add("picked");
   if (!one.pick) return;
   node.dataset.cell = `${m}-${i}-${j}`;
   node.ariaLabel = `${one.title}, row ${one.rows[i]}, column ${one.cols[j]}: ${shown}`;
