@@ -95,7 +95,9 @@ def test_compare_all_sort_take_away_and_open_a_row(visit):
     labels = [comparison.LABELS[key] for key in [*comparison.fitting(problem), *CLASSICS]]
     here.main.locator("canvas [role=row]").nth(len(labels)).wait_for(state="attached")
     assert [name.removesuffix(" ★") for name in here.column("Method")] == labels
-    here.wait_until(lambda: here.main.locator("[data-testid=stImage] img").count() >= len(labels))
+    here.says(re.compile(r"\d+ different matchings|All methods came to one matching"))
+    for label in labels:  # every method below the picture of its matching
+        here.main.get_by_role("button", name=re.compile(f"^{re.escape(label)} [0-9]")).first.wait_for()
 
     # sort by the names, upwards and then downwards, and open the row that is on top now: TM
     accuracy = dict(zip(labels, here.column("Accuracy"), strict=True))["TM"]
@@ -138,7 +140,7 @@ def test_stop_half_way_and_a_phone_shows_it_all(visit):
     here = visit("data=turntable&data.left=20&data.right=65&model=C")
     here.button("Compare").click()
     here.button("Stop comparing").wait_for()
-    here.main.get_by_test_id("stDataFrame").wait_for()  # the first result is there while others run
+    here.wait_until(lambda: "converged" in here.column("Status"))  # the first result is there while others run
     here.button("Stop comparing").click()
     here.says("not run:")
     here.main.get_by_text("Stopped").first.wait_for()

@@ -6,7 +6,7 @@ import json
 import shlex
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -18,10 +18,11 @@ from features.__main__ import parser
 from features.cli.asked import described
 from features.judge import comparison
 from features.judge.classics import CLASSICS
+from features.plots.pair import common
 from features.recipe import Recipe
 from ui.compare.page import table_records
 from ui.jobs import comparison as module
-from ui.jobs.comparison import Series
+from ui.jobs.comparison import Series, matching_of, picture
 from ui.jobs.scheduler import JobPool, Visitor
 from ui.shell.session_slots import panel_key, widget_key
 
@@ -90,6 +91,23 @@ def test_a_curve_never_falls_and_ends_with_the_result():
         assert scores[-1] == entrant.row.metrics.score
         assert seconds[-1] == entrant.row.result.seconds
         assert entrant.picture.startswith(b"\x89PNG")
+
+
+def test_each_matching_has_one_picture_the_best_whole_of_others_what_differs():
+    hard = replace(SMALL, dataset_params={"inliers": 8, "noise": 60.0})
+    end = begin("adgm1", "sm", "rrwm", setup=hard).wait(60)
+    distinct = {matching_of(entrant): entrant.picture for entrant in end.entrants}
+    assert len(distinct) > 1 and len(set(distinct.values())) == len(distinct)
+    pair, best = hard.pair(), next(row for row in end.rows if comparison.is_best(row, end.rows)).pairs
+    assert picture(pair, best) in distinct.values()
+    truth = {(i, int(j)) for i, j in enumerate(pair.truth) if j >= 0}
+    ours = set(map(tuple, best.tolist()))
+    for row in end.rows:
+        theirs = set(map(tuple, row.pairs.tolist()))
+        found = {line[1:] for line in common(pair, best, row.pairs)}
+        assert (not found) if theirs == ours else found & theirs == ours & theirs and found - theirs <= truth - ours
+    right = np.array(sorted(truth))
+    assert common(pair, right, right[:0]) == set()  # right in one, missed in the other: a difference
 
 
 def test_gaps_are_told_with_and_without_dd_and_never_without_a_bound():

@@ -63,6 +63,24 @@ def test_with_points_only_partners_have_one_colour(many):
     many.press("Lines")
 
 
+WHOLE = """box => [...box.querySelectorAll(".chip:not([hidden])")].every((chip) => {
+  const [mine, room] = [chip.getBoundingClientRect(), box.getBoundingClientRect()];
+  return mine.top >= room.top - 1 && mine.bottom <= room.bottom + 1;
+})"""
+
+
+@pytest.mark.long
+def test_matches_to_look_at_are_shown_whole_and_the_rest_are_counted_and_shown_on_demand(many):
+    box = many.page.locator(".answers .chips")
+    shown = box.locator(".chip:not(.rest):not([hidden])")
+    rest, few = box.locator(".rest"), shown.count()
+    assert box.evaluate(WHOLE) and few >= 1
+    every = int(many.page.locator(".answers .look h3").inner_text().split()[0])
+    assert rest.inner_text() == f"{every - few} more"
+    rest.click()
+    many.wait_until(lambda: shown.count() == min(every, 40) > few)
+
+
 @pytest.mark.parametrize(
     "size", [(1280, 720), *(pytest.param(size, marks=pytest.mark.long) for size in ((1920, 1080), (390, 844)))]
 )

@@ -2,7 +2,7 @@
 
 import io
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from features.judge.metrics import BETTER, WORD, score
 from features.models.base import Sense
 from features.pairs import Pair
-from features.plots.pair import Floats, Stage, draw
+from features.plots.pair import DrawnLine, Floats, Stage, draw
 from features.plots.theme import BLUE, FAINT, GREEN, INK, ORANGE, SKY, VERMILION
 from features.points.graphs import GRAPHS
 
@@ -72,11 +72,11 @@ def matches(
     return figure
 
 
-def bare(pair: Pair, pairs: ArrayLike, width: float) -> Figure:
-    """The matched lines over both images, so many inches wide, and nothing around them."""
+def bare(pair: Pair, pairs: ArrayLike, width: float, without: Collection[DrawnLine] = ()) -> Figure:
+    """The matched lines over both images but for some, so many inches wide, and nothing around them."""
     size = Stage(pair).size
     figure = Figure(figsize=(width, width * size[1] / size[0]), facecolor="none")
-    draw(figure.add_axes((0, 0, 1, 1)), pair, pairs, graph=None, strength=None, thin=0.8)
+    draw(figure.add_axes((0, 0, 1, 1)), pair, pairs, graph=None, strength=None, thin=0.8, without=without)
     return figure
 
 

@@ -3,6 +3,7 @@
 Lines lie on a white halo, so that they stay visible on any image.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
-from features.judge.metrics import kinds_of
+from features.judge.metrics import Kind, kinds_of
 from features.pairs import Pair, View
 from features.plots.theme import BLUE, INK, KINDS, PAPER, RAMP
 from features.points.graphs import GRAPHS
 
 Floats = NDArray[np.float64]
+DrawnLine = tuple[Kind, int, int]  # a left and a right point, and what is known about them
 
 HALO = 1.6  # points that the white halo is wider than its line
 GAP = 0.02  # between the two views, as a share of their width
@@ -116,10 +118,35 @@ def _points(axes: Axes, stage: Stage, pair: Pair, size: float) -> bool:
     return lonely
 
 
+def lines_of(pair: Pair, pairs: ArrayLike) -> dict[Kind, NDArray[np.int64]]:
+    """The lines of a matching by kind, the missed ones among them; of one kind where the truth is unknown."""
+    found = np.asarray(pairs, np.int64).reshape(-1, 2)
+    return kinds_of(pair, found) if pair.judged else {"correct": found}
+
+
+def common(pair: Pair, best: ArrayLike, other: ArrayLike) -> set[DrawnLine]:
+    """The lines of another matching that the best one has, too, of the same kind; none if the two are equal."""
+    one, two = (
+        {(kind, i, j) for kind, some in lines_of(pair, pairs).items() for i, j in some.tolist()}
+        for pairs in (best, other)
+    )
+    return set() if one == two else one & two
+
+
 def draw(
-    axes: Axes, pair: Pair, pairs: ArrayLike | None, *, graph: str | None, strength: ArrayLike | None, thin: float = 1.0
+    axes: Axes,
+    pair: Pair,
+    pairs: ArrayLike | None,
+    *,
+    graph: str | None,
+    strength: ArrayLike | None,
+    thin: float = 1.0,
+    without: Collection[DrawnLine] = (),
 ) -> tuple[Stage, list[Line2D], LineCollection | None]:
-    """A pair with its matches; returns the legend's entries, and the coloured lines where the truth is unknown."""
+    """A pair with its matches; returns the legend's entries, and the coloured lines where the truth is unknown.
+
+    The lines in `without` are left out; their points are not.
+    """
     stage = Stage(pair)
     stage.prepare(axes)
     if graph is not None:
@@ -137,15 +164,18 @@ def draw(
     handles: list[Line2D] = []
     coloured = None
     if not pair.judged:
-        coloured = _coloured(axes, stage.segments(found), width, strength)
+        drawn = np.array([("correct", i, j) not in without for i, j in found.tolist()], bool)
+        told = None if strength is None else np.asarray(strength, float)[drawn]
+        coloured = _coloured(axes, stage.segments(found[drawn]), width[drawn], told)
         if pairs is not None:
             how = "" if coloured is None else ": the wider and brighter, the stronger"
             colour = BLUE if coloured is None else coloured.get_cmap()(0.6)
             handles.append(Line2D([], [], color=colour, lw=2, label=f"matched ({len(found)}){how}"))
     elif pairs is not None:
         which = {tuple(match): i for i, match in enumerate(found.tolist())}
-        for z, (name, some) in enumerate(kinds_of(pair, found).items()):
+        for z, (name, every) in enumerate(lines_of(pair, found).items()):
             kind = KINDS[name]
+            some = np.array([(i, j) for i, j in every.tolist() if (name, i, j) not in without], int).reshape(-1, 2)
             wide = [width[which[tuple(match)]] if tuple(match) in which else base for match in some.tolist()]
             _lines(axes, stage.segments(some), wide, 2 + z, colors=kind.colour, linestyles=[kind.dashes])
             if len(some) or name in ("correct", "wrong"):

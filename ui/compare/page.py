@@ -14,27 +14,24 @@ from features.limits import LIMITS
 from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import Pair
-from features.plots.theme import KINDS
+from features.recipe import Recipe
 from ui.choice import address, strip, widgets
 from ui.choice import gallery as examples
 from ui.choice.problem_size import Size
 from ui.choice.sidebar import Chosen, model_key, pair_key, problem_of, sidebar
+from ui.compare.pictures import charts, pictures
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.scheduler import POOL
 from ui.match import exports, lead, live, timeline
 from ui.match.page import empty_state
 from ui.match.page_run import Run
 from ui.parts import canvas, run_book
-from ui.parts.charts.comparison import scatter_chart, time_chart
 from ui.parts.escape import literal
-from ui.parts.pictures import inline
 from ui.shell import admission, reload_store, warmup
 from ui.shell.pages import page
 from ui.shell.session_slots import CANVAS, COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
 
 TICK = 0.6  # seconds between two updates of the page
-COLUMNS = 3  # of the grid of pictures
-COLOUR_NAMES = {"correct": "green", "wrong": "orange", "stray": "violet", "missed": "blue"}  # of the drawn lines
 ENDS = {
     "finished": "All done",
     "stopped": "Stopped",
@@ -67,19 +64,20 @@ def show() -> Callable[[], None] | None:
     gallery, head, asked, stage, result = places
     with head:
         examples.greet()
-        st.caption("The same pair and model, solved by ADGM and its rivals: matchings, scores and times side by side.")
+        lead_place = st.empty()
     chosen = sidebar(solver=False)
+    lead_place.html(question(chosen).html)
     with asked:
         compared, progress = compared_now(chosen)
     with stage:  # in every drawing of the page, as `live.show` explains
         ticking = progress is not None and progress.active
         st.fragment(status, run_every=POOL.unhurried(TICK) if ticking else None)(compared, progress)
     with result:
-        if compared is not None and progress is not None and progress.entrants:
+        if compared is not None and progress is not None:
             run_book.note_entrants(compared.chosen.pair, progress.entrants)
             table(compared, progress)
-            pictures(progress)
-            charts(compared, progress)
+            pictures(progress, open_later)
+            charts(progress, compared.series.sense)
     with gallery:
         strip.show()
     if compared is None or progress is None or progress.active:
@@ -94,8 +92,6 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     empty_state(chosen)
     if chosen is None:
         return nothing
-    size = Size(chosen.pair.shape, MODELS[chosen.recipe.model], chosen.recipe.orders)
-    st.caption(f"{literal(chosen.pair.name)} · {MODELS[chosen.recipe.model].label} · {size.text}")
     if complaint := chosen.complaint:
         st.warning(complaint)
         return nothing
@@ -108,9 +104,10 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     compared = COMPARED.get()
     progress = compared.series.progress() if compared is not None else None
     active = progress is not None and progress.active
-    ask(chosen, problem, active)
+    methods = ask(chosen, problem, active)
     if compared is None:
-        st.info("Press **Compare** to run the chosen methods, one after another.", icon=":material/leaderboard:")
+        sense = MODELS[chosen.recipe.model].sense
+        sheet(sense, [waiting(chosen.recipe, key, "not run yet") for key in methods])
         canvas.show("pair to compare", *live.sides(chosen.pair), height=400)
         return nothing
     if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
@@ -121,11 +118,20 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     return compared, progress
 
 
+def question(chosen: Chosen | None) -> lead.Lead:
+    """What the page does, and with what."""
+    asked = "One pair, one model, every method: who finds what, and how fast?"
+    if chosen is None:
+        return lead.Lead(asked)
+    size = Size(chosen.pair.shape, MODELS[chosen.recipe.model], chosen.recipe.orders)
+    return lead.Lead(asked, f"{chosen.pair.name} · {MODELS[chosen.recipe.model].label} · {size.text}")
+
+
 # ---- what is asked -----------------------------------------------------------------------------------------------
 
 
-def ask(chosen: Chosen, problem: Problem, active: bool) -> None:
-    """The button, the methods and their options."""
+def ask(chosen: Chosen, problem: Problem, active: bool) -> list[str]:
+    """The button, the methods and their options; the methods that are ticked."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="ask"):
         button = st.empty()  # grey where no method is ticked
         methods = choose_methods(chosen.pair, problem)
@@ -157,6 +163,7 @@ def ask(chosen: Chosen, problem: Problem, active: bool) -> None:
         )
     if go:
         start(chosen, problem, methods, options, float(limit), bounded)
+    return methods
 
 
 def choose_methods(pair: Pair, problem: Problem) -> list[str]:
@@ -276,7 +283,36 @@ def status(compared: Compared | None, drawn: Progress | None) -> None:
 
 def table(compared: Compared, progress: Progress) -> None:
     """A row for each method; a click opens it."""
-    sense, rows = compared.series.sense, progress.rows
+    series, rows = compared.series, progress.rows
+    recipes = {recipe.method: recipe for recipe in series.recipes}
+    seen = {row.key for row in rows}
+    missing = [key for key in series.keys if key not in seen and progress.active]
+    to_come = [waiting(recipes.get(key, series.recipes[0]), key, "waiting") for key in missing]
+    sheet(
+        series.sense,
+        [*rows, *to_come],
+        key=table_key(compared),
+        on_select=lambda: ask_to_open(compared),
+        selection_mode="single-row",  # not cells: a click on a header to sort would select the first of them, too
+    )
+    notes = ["Tick a row to open its matching on the Match page; click a header to sort."]
+    metrics = next((row.metrics for row in rows if row.metrics is not None), None)
+    if metrics is not None and metrics.truth_score is not None:
+        notes.append(f"The truth has {WORD[series.sense]} {number(metrics.truth_score)}.")
+    if not progress.active and progress.bound_note:
+        notes.append(f"No bound gap: {progress.bound_note}")
+    st.caption(" ".join(notes))
+
+
+def waiting(recipe: Recipe, key: str, why: str) -> comparison.Row:
+    """A row that has its place, and nothing to tell yet."""
+    if key in METHODS:
+        return comparison.Row(replace(recipe, method=key, method_options={}), refusal=why)
+    return comparison.Row(recipe, refusal=why, reference=key)
+
+
+def sheet(sense: Sense, rows: Sequence[comparison.Row], **options: Any) -> None:
+    """The rows as a table."""
     records = list(table_records(sense, rows))
     word = WORD[sense].capitalize()
     number_column, help = st.column_config.NumberColumn, BETTER[sense]
@@ -285,10 +321,7 @@ def table(compared: Compared, progress: Progress) -> None:
         hide_index=True,
         placeholder="–",  # where there is nothing to tell
         alt="How every method did",
-        key=table_key(compared),
-        on_select=lambda: ask_to_open(compared),
         height=40 + 35 * len(records),
-        selection_mode="single-row",  # not cells: a click on a header to sort would select the first of them, too
         column_config={
             "Method": st.column_config.TextColumn(pinned=True, width="medium"),
             "Accuracy": number_column(format="percent", help="Share of the points with a true partner matched to it"),
@@ -300,14 +333,8 @@ def table(compared: Compared, progress: Progress) -> None:
             "Seconds": number_column(format="%.4f", help="Computing alone: neither waiting nor drawing"),
             "To best": number_column(format="%.4f", help="Of these, the seconds until the best matching was found"),
         },
+        **options,
     )
-    notes = ["Tick a row to open its matching on the Match page; click a header to sort."]
-    metrics = next((row.metrics for row in rows if row.metrics is not None), None)
-    if metrics is not None and metrics.truth_score is not None:
-        notes.append(f"The truth has {WORD[sense]} {number(metrics.truth_score)}.")
-    if not progress.active and progress.bound_note:
-        notes.append(f"No bound gap: {progress.bound_note}")
-    st.caption(" ".join(notes))
 
 
 def table_key(compared: Compared) -> str:
@@ -339,65 +366,6 @@ def table_records(sense: Sense, rows: Sequence[comparison.Row]) -> Iterable[dict
         record["To best"] = None if result is None else result.seconds_to_best
         record["Status"] = row.refusal if result is None else result.status
         yield record
-
-
-def pictures(progress: Progress) -> None:
-    """The matchings side by side, as in the paper's figures."""
-    shown = [entrant for entrant in progress.entrants if entrant.picture]
-    if not shown:
-        return
-    for first in range(0, len(shown), COLUMNS):
-        for place, entrant in zip(st.columns(COLUMNS), shown[first : first + COLUMNS], strict=False):
-            with place.container(gap=None):
-                st.image(inline(entrant.picture), width="stretch", alt=f"Matching of {entrant.row.label}")
-                st.button(
-                    caption(entrant, comparison.is_best(entrant.row, progress.rows)),
-                    key=f"open {entrant.row.key}",
-                    type="tertiary",
-                    help="Open on the Match page",
-                    on_click=open_later,
-                    args=(entrant,),
-                    disabled=entrant.job is None,
-                )
-    if shown[0].row.metrics is not None and shown[0].row.metrics.possible is not None:
-        meanings = [f":{COLOUR_NAMES[name]}[{kind.meaning}]" for name, kind in KINDS.items()]
-        st.caption(f"Lines: {', '.join(meanings)}. Diamonds have no partner. The best found in bold.")
-
-
-def caption(entrant: Entrant, best: bool) -> str:
-    """Method correct/total (score), the best in bold."""
-    text = f"{entrant.row.label} {entrant.row.caption}"
-    return f"**{text}**" if best else text
-
-
-def charts(compared: Compared, progress: Progress) -> None:
-    series, done = compared.series, [one for one in progress.entrants if one.curve]
-    if not done:
-        return
-    first = done[0].row.metrics
-    assert first is not None
-    left, right = st.columns(2)
-    with left:
-        curves = {one.row.key: one.curve for one in done}
-        st.echarts_chart(
-            time_chart(curves, series.sense, first.truth_score),
-            height=380,
-            key="time chart",
-            alt="Score of the best matching of every method over time",
-        )
-    with right:
-        metrics = {one.row.key: one.row.metrics for one in done}
-        dots = {key: (m.score, m.accuracy) for key, m in metrics.items() if m is not None and m.accuracy is not None}
-        if not dots:
-            st.caption("Score against accuracy needs a known truth, and this pair has none.")
-            return
-        truth = None if first.truth_score is None else (first.truth_score, 1.0)
-        st.echarts_chart(
-            scatter_chart(dots, series.sense, truth),
-            height=380,
-            key="scatter chart",
-            alt="Score against accuracy of every method",
-        )
 
 
 # ---- opening a row -----------------------------------------------------------------------------------------------

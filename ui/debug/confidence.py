@@ -19,6 +19,7 @@ from ui.debug import background, picture
 from ui.jobs.task import Progress, Report
 from ui.parts import table
 from ui.parts.charts.debug import calibration_chart
+from ui.parts.charts.legible import draw
 from ui.parts.downloads import download
 
 EFFORTS = {"search only": 0.0, "prove": 1e7, "prove hard": 1e9}
@@ -203,9 +204,7 @@ def calibrating(case: Case, pixels: float) -> None:
         curves["margin"] = calibrate(observed, "margin")
     left, right = st.columns(2)
     with left:
-        st.echarts_chart(
-            calibration_chart(curves), height=CHART, key="calibration chart", alt="Share right over what was claimed"
-        )
+        draw(calibration_chart(curves), height=CHART, key="calibration chart", alt="Share right over what was claimed")
     with right:
         for name in CLAIMS:
             if name in curves:

@@ -14,6 +14,7 @@ from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN, Recipe
 from ui.debug import background, leave
 from ui.jobs.task import Report
+from ui.parts.charts.legible import draw
 from ui.parts.charts.tools import fit_chart
 from ui.shell.session_slots import begin
 
@@ -58,7 +59,7 @@ def show(case: Case, focus: Match | None) -> None:
     if isinstance(found.value, Fit):
         outcome(case, found.value)
     else:
-        st.echarts_chart(fit_chart(found.value), height=240, renderer="svg", key="fit so far", alt="Training error")
+        draw(fit_chart(found.value), height=240, renderer="svg", key="fit so far", alt="Training error")
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
@@ -116,7 +117,7 @@ def outcome(case: Case, found: Fit) -> None:
         ]
         st.dataframe(rows, hide_index=True)
     with chart:
-        st.echarts_chart(fit_chart(found.steps), height=240, renderer="svg", key="fit chart", alt="Training error")
+        draw(fit_chart(found.steps), height=240, renderer="svg", key="fit chart", alt="Training error")
     st.markdown(found.sure)
     st.markdown(found.why)
     if found.ends:

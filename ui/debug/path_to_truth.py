@@ -12,6 +12,7 @@ from ui.debug import background, picture
 from ui.jobs.task import Report
 from ui.parts import table
 from ui.parts.charts.debug import energy_along
+from ui.parts.charts.legible import draw
 from ui.parts.downloads import download
 
 CHART = 220
@@ -85,7 +86,7 @@ def board(case: Case, found: Path) -> None:
     with right:
         at = table.lines("way lines", HEADER, rows, height=200)
         st.caption("Point at an exchange to see it. What costs speaks for the answer.")
-        st.echarts_chart(
+        draw(
             energy_along(found, at),
             height=CHART,
             key="way chart",

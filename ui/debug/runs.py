@@ -10,6 +10,7 @@ from features.explain.run_book import Entry, RunBook
 from ui.debug import background, leave
 from ui.jobs.task import Report
 from ui.parts import run_book
+from ui.parts.charts.legible import draw
 from ui.parts.charts.tools import parallel_chart
 from ui.parts.downloads import download
 from ui.parts.pictures import inline
@@ -68,7 +69,7 @@ def show(case: Case | None, focus: Match | None) -> None:
         open_entry(entries[at[0]])
     names = axes(entries)
     if len(entries) > 1 and len(names) > 1:
-        st.echarts_chart(
+        draw(
             parallel_chart([{name: entry.value(name) for name in (*names, "verdict")} for entry in entries], names),
             height=320,
             renderer="svg",

@@ -17,6 +17,7 @@ from features.parameters import Parameter
 from ui.debug import background, leave
 from ui.jobs.task import Report
 from ui.parts import run_book
+from ui.parts.charts.legible import draw
 from ui.parts.charts.tools import clicked, sweep_chart, told
 from ui.parts.pictures import inline
 from ui.shell.session_slots import begin
@@ -114,7 +115,7 @@ def show_shots(case: Case, axes: Sequence[Axis], shots: Sequence[Shot]) -> None:
     """The chart, the setting that was clicked, and all small pictures."""
     run_book.note_trials([(shot.cell.trials[0], shot.pair) for shot in shots], "Sweep")
     cells = [shot.cell for shot in shots]
-    chosen = st.echarts_chart(
+    chosen = draw(
         sweep_chart(axes, cells, case.sense),
         height=300,
         renderer="svg",

@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from experiments import runner, store, summary, toml_spec
 from experiments.paper import EXPERIMENTS
@@ -19,16 +20,14 @@ from ui.debug import links
 from ui.experiments.results import Results, explore
 from ui.jobs.experiment_process import Laboratory, store_path
 from ui.jobs.scheduler import POOL
+from ui.match.lead import Lead
 from ui.parts.downloads import download
 from ui.parts.escape import literal
 from ui.shell import admission
 from ui.shell.pages import page
 from ui.shell.session_slots import DEBUG_ROW, EXPERIMENT, ROW, RUN, VISITOR
 
-INTRODUCTION = (
-    "Everything the paper claims, run again: browse our results, or run an experiment here on a few pairs, stop it and "
-    "go on later. Every point of a curve opens the pairs behind it."
-)
+INTRODUCTION = "Browse our results, or run one here on a few pairs. Every point of a curve opens the pairs behind it."
 OWN = "Your own (TOML)"
 SHIPPED_VIEW, RUN_VIEW = "Our results", "Run here"
 TICK = 1.0  # seconds between two updates of a run
@@ -42,10 +41,16 @@ def show() -> None:
     lab.seen(owner)
     head, asked, stage, result = (st.container(key=name) for name in ("head", "asked", "stage", "result"))
     with head:
-        st.subheader("The paper's experiments, run again", anchor=False)
-        st.caption(INTRODUCTION)
-        experiment = choose()
-        view = choose_view(experiment) if experiment is not None else RUN_VIEW
+        st.html(Lead("The paper's experiments, run again", INTRODUCTION).html)
+        row = st.container(horizontal=True, vertical_alignment="bottom")
+        experiment = choose(row)
+        if experiment is None:
+            view = RUN_VIEW
+        else:
+            with row:
+                view = choose_view(experiment)
+            paper = f" **The paper:** {literal(experiment.paper)}" if experiment.paper else ""
+            st.caption(literal(experiment.about) + paper)
     watched = None
     with asked:
         if experiment is not None and view == RUN_VIEW:
@@ -67,8 +72,6 @@ def shipped_rows(experiment: Experiment) -> Path:
 
 def choose_view(experiment: Experiment) -> str:
     """The shipped results where there are some, or a run here."""
-    paper = f" **The paper:** {literal(experiment.paper)}" if experiment.paper else ""
-    st.caption(literal(experiment.about) + paper)
     if not shipped_rows(experiment).is_file() or EXPERIMENTS.get(experiment.name) != experiment:
         return RUN_VIEW
     chosen = st.segmented_control(
@@ -110,12 +113,12 @@ def origin(content: Content) -> str:
 # ---- choices -----------------------------------------------------------------------------------------------------
 
 
-def choose() -> Experiment | None:
-    """A built-in experiment, or one from an uploaded file."""
+def choose(row: DeltaGenerator) -> Experiment | None:
+    """A built-in experiment, chosen in this row, or one from an uploaded file."""
     names = [*EXPERIMENTS, OWN]
     titles = {name: one.title for name, one in EXPERIMENTS.items()}
     before = EXPERIMENT.get() or names[0]
-    name = st.selectbox(
+    name = row.selectbox(
         "Experiment", names, index=names.index(before), key="experiment", format_func=lambda one: titles.get(one, one)
     )
     EXPERIMENT.set(name)

@@ -18,6 +18,7 @@ from features.plots.figures import save
 from features.recipe import Recipe
 from ui.jobs.scheduler import POOL
 from ui.parts.charts.experiment import curves, picked
+from ui.parts.charts.legible import draw
 from ui.parts.downloads import download
 from ui.parts.pictures import inline
 from ui.shell import admission
@@ -49,19 +50,21 @@ class Results:
 def explore(results: Results, only: Sequence[str] = ()) -> None:
     """Verdicts, a curve whose points open, the pairs behind a point, and the report."""
     experiment, rows = results.experiment, results.rows
-    for line in summary.verdicts(rows, experiment):
-        st.markdown(f"- {line}")
+    found = "\n".join(f"- {line}" for line in summary.verdicts(rows, experiment))
     if experiment.name in SUMMARIES and EXPERIMENTS[experiment.name].panels == experiment.panels:
         words, diagram = results.told
         if diagram:
             st.image(inline(diagram), width=760, alt=f"Diagram of {experiment.title}")
         st.markdown(words)
+    finding, drawing = st.columns([1, 2], gap="medium")
+    with finding:
+        st.markdown(found)
     there = {row["panel"] for row in rows}
     panels = {panel.title: panel for panel in experiment.panels if panel.title in there}
     if not panels:
         st.caption("No unit has a result yet.")
         return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with finding.container(horizontal=True, vertical_alignment="bottom"):
         title = st.selectbox("Diagram", list(panels), key=f"panel of {experiment.name}")
         measures = list(dict.fromkeys([*experiment.measures, "accuracy", "best", "seconds", "iterations"]))
         measure = st.selectbox(
@@ -72,14 +75,15 @@ def explore(results: Results, only: Sequence[str] = ()) -> None:
     methods = [key for key in experiment.applicable(panel) if not only or key in only]
     methods = [key for key in methods if any(place[0] == title and place[2] == key for place in means)]
     chart = f"curves {experiment.name} {title} {measure}"
-    st.echarts_chart(
-        curves(experiment, panel, methods, measure, means),
-        height=380,
-        renderer="svg",
-        key=chart,
-        on_select=lambda: point_clicked(chart, panel, methods, measure),
-        alt=f"{MEASURES[measure].label}, {title}",
-    )
+    with drawing:
+        draw(
+            curves(experiment, panel, methods, measure, means),
+            height=380,
+            renderer="svg",
+            key=chart,
+            on_select=lambda: point_clicked(chart, panel, methods, measure),
+            alt=f"{MEASURES[measure].label}, {title}",
+        )
     MEANS.set(means)
     behind(results, panel, methods, measure, means)
     take_away(results)

@@ -7,7 +7,7 @@ method is timed, and a page only shows what is here.
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -24,11 +24,12 @@ from adgm.machine.deadline import TimeUp, deadline
 from adgm.run import Method
 from features import plots
 from features.datasets import DATASETS
-from features.judge.comparison import LABELS, Row, best_energy, reference_row
+from features.judge.comparison import LABELS, Row, best_energy, is_best, reference_row
 from features.judge.metrics import measure, score
 from features.limits import LIMITS
 from features.models import MODELS
 from features.pairs import Pair
+from features.plots.pair import DrawnLine, common
 from features.recipe import Recipe
 from ui.jobs.job import Job, Snapshot
 from ui.jobs.scheduler import POOL, JobPool, Visitor
@@ -48,7 +49,7 @@ class Entrant:
 
     row: Row
     job: Job | None = None
-    picture: bytes = b""
+    picture: bytes = b""  # drawn when all are over; those with the same matching share one
     curve: tuple[tuple[float, float], ...] = ()  # (seconds, score of the best matching so far)
 
 
@@ -168,6 +169,7 @@ class Series:
             if self._bounding and not self._over():
                 self._publish(current=BOUND)
                 self._bound()
+            self._draw()
         except Exception as fault:  # a page must come to an end whatever happens in here
             log.exception("a comparison failed")
             status, error = "failed", f"{type(fault).__name__}: {fault}"
@@ -196,7 +198,7 @@ class Series:
 
     def _refer(self, key: str) -> Entrant:
         row = reference_row(self.recipes[0], self.pair, self.problem, key)
-        return Entrant(row, picture=picture(self.pair, row.pairs) if row.result is not None else b"")
+        return Entrant(row)
 
     def _part(self, method: Method[Any]) -> Job:
         return Job(
@@ -247,10 +249,23 @@ class Series:
             metrics = measure(self.pair, self.problem, result.assignment, self.sense)
             job.release()
             row = Row(recipe, job.result(), metrics)
-            return Entrant(row, job, picture(self.pair, row.pairs), curve(job, self.sense))
+            return Entrant(row, job, curve=curve(job, self.sense))
         except Exception as fault:  # one that cannot be shown is a row with its reason
             log.exception("a matching could not be measured or drawn")
             return Entrant(Row(recipe, refusal=f"Its matching could not be shown ({type(fault).__name__}: {fault})."))
+
+    def _draw(self) -> None:
+        """A picture of every matching: the best one whole, of others the lines that it does not have."""
+        entrants, rows = self._progress.entrants, self._progress.rows
+        distinct = {matching_of(one): one.row.pairs for one in entrants if one.row.result is not None}
+        best = next((row.pairs for row in rows if is_best(row, rows)), None)
+        drawn = {
+            key: picture(self.pair, pairs, () if best is None else common(self.pair, best, pairs))
+            for key, pairs in distinct.items()
+        }
+        told = (replace(one, picture=drawn.get(matching_of(one), b"")) for one in entrants)
+        with self._changed:
+            self._progress = replace(self._progress, entrants=tuple(told))
 
     def _bound(self) -> None:
         """Search for a lower bound, beginning with the best matching found."""
@@ -316,10 +331,15 @@ def load(recipe: Recipe) -> None:
 # ---- what is kept of a run ---------------------------------------------------------------------------------------
 
 
-def picture(pair: Pair, pairs: NDArray[np.int64]) -> bytes:
-    """The matched lines over both images, nothing around them, as PNG."""
+def matching_of(entrant: Entrant) -> tuple[tuple[int, ...], ...]:
+    """The matched pairs, the same for the same matching."""
+    return tuple(sorted(map(tuple, entrant.row.pairs.tolist())))
+
+
+def picture(pair: Pair, pairs: NDArray[np.int64], without: Collection[DrawnLine] = ()) -> bytes:
+    """The matched lines over both images but for some, nothing around them, as PNG."""
     wide, dpi = PICTURE
-    return plots.figures.save(plots.figures.bare(pair, pairs, wide), "png", dpi=dpi)
+    return plots.figures.save(plots.figures.bare(pair, pairs, wide, without), "png", dpi=dpi)
 
 
 def curve(job: Job, sense: Any) -> tuple[tuple[float, float], ...]:

@@ -26,6 +26,9 @@ function sketch(name) {
       line(10, 54, 86, 54, { class: "sure thinner" }), line(10, 12, 86, 33, { class: "maybe" }),
       line(10, 54, 86, 12, { class: "maybe" }), line(10, 33, 86, 54, { class: "maybe" }),
       ...[...left, ...right].map(([x, y]) => at(x, y))],
+    alike: () => [...left.map(([x, y], k) => line(x, y, 86, right[k][1], { class: "right" })),
+      ...[...left, ...right].map(([x, y]) => at(x, y))],
+    apart: () => [...left, ...right].map(([x, y]) => at(x, y)),
     answer: () => [line(10, 12, 86, 12, { class: "right" }), line(10, 33, 86, 33, { class: "right" }),
       line(10, 54, 86, 46, { class: "wrong" }), ...[...left, [86, 12], [86, 33], [86, 46]].map(([x, y]) => at(x, y))],
   };
@@ -33,9 +36,8 @@ function sketch(name) {
 }
 
 function steps(data) {
-  return data.steps.map(([title, words], k) => element("section", { className: "step" },
-    sketch(["question", "method", "answer"][k]),
-    element("div", {}, element("h3", { textContent: `${k + 1}. ${title}` }), element("p", { textContent: words }))));
+  return data.steps.map(([shape, title, words]) => element("section", { className: "step" },
+    sketch(shape), element("div", {}, element("h3", { textContent: title }), element("p", { textContent: words }))));
 }
 
 function table(data, send) {
@@ -92,12 +94,30 @@ function match(data, send) {
     element("div", { className: "fits" }, bars(data.well, "well", send), bars(data.badly, "badly", send)));
 }
 
+const watch = new ResizeObserver((entries) => entries.forEach(({ target }) => fitting(target)));
+
+function fitting(box) {         // as many chips as there is room for, whole ones; the last one tells how many are left out
+  const [chips, rest] = [[...box.querySelectorAll(".chip:not(.rest)")], box.querySelector(".rest")];
+  const more = Number(box.dataset.more), open = box.classList.contains("open");
+  const lay = (count) => {
+    chips.forEach((chip, k) => { chip.hidden = k >= count; });
+    rest.hidden = count === chips.length && !more;
+    rest.textContent = `${chips.length - count + more} more`;
+    return box.scrollHeight <= box.clientHeight + 1;
+  };
+  let count = chips.length;
+  while (!lay(count) && count > 1 && !open) count -= 1;
+}
+
 function look({ title, pairs, more, first }, send) {
   const chips = pairs.map((pair) => element("button", { type: "button", className: "chip", textContent: `${pair[0]} → ${pair[1]}`, onclick: () => send("match", pair) }));
-  if (more) chips.push(text("hint", `and ${more} more`));
-  return element("section", { className: "look" }, element("header", {}, element("h3", { textContent: title }), why(send)),
-    element("p", { textContent: "Click a line, or one of these, to see what speaks for it and against it." }),
-    element("div", { className: "chips" }, ...chips),
+  const box = element("div", { className: "chips" }, ...chips);
+  box.append(element("button", { type: "button", className: "chip rest", title: "Show them all", onclick: () => { box.classList.add("open"); fitting(box); } }));
+  box.dataset.more = more;
+  watch.observe(box);
+  return element("section", { className: "look" }, element("header", {}, element("h3", { textContent: title }),
+    text("hint", "Click a line, or one of these, to see what speaks for it and against it."), why(send)),
+    box,
     ...(first ? [element("div", { className: "example" }, element("p", { textContent: `${first.title}: ${first.about}` }),
       element("div", { className: "fits" }, bars(first.well, "well", send), bars(first.badly, "badly", send)))] : []));
 }

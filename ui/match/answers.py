@@ -69,13 +69,21 @@ def summary(chosen: Chosen | None) -> str:
     return f"{chosen.pair.name} · {n1} × {n2} points · {' · '.join(names)}{f' · {late}' if late else ''}"
 
 
-def steps(chosen: Chosen | None) -> list[tuple[str, str]]:
-    """Before a run: question, method and answer, in the places where results will be."""
+def steps(chosen: Chosen | None) -> list[tuple[str, str, str]]:
+    """Before a run: question, method and answer, in the places where results will be; each with a sketch."""
     if chosen is None and address.current().dataset == OWN:
         return [
-            ("Works well", "The same thing from another place, closer or turned, much of it in both pictures."),
-            ("Works a little", "Two different cars, two ducks: mark the points yourself, with Edit points."),
-            ("Does not work", "Plain walls, water, blur, or two pictures of different things. The page tells you so."),
+            (
+                "alike",
+                "Works well",
+                "The same thing from another place, closer or turned, much of it in both pictures.",
+            ),
+            ("answer", "Works a little", "Two different cars, two ducks: mark the points yourself, with Edit points."),
+            (
+                "apart",
+                "Does not work",
+                "Plain walls, water, blur, or two pictures of different things. The page tells you so.",
+            ),
         ]
     n1, n2 = chosen.pair.shape if chosen is not None else (0, 0)
     dots = f"{n1} dots on the left, {n2} on the right, in no order. " if n1 and n2 else ""
@@ -86,12 +94,13 @@ def steps(chosen: Chosen | None) -> list[tuple[str, str]]:
         else "A line joins two partners; its colour says how sure that is."
     )
     return [
-        ("The question", f"{dots}Which two are the same place?"),
+        ("question", "1. The question", f"{dots}Which two are the same place?"),
         (
-            "The method",
+            "method",
+            "2. The method",
             "It begins undecided, compares dots and pairs of dots, and comes step by step to one answer.",
         ),
-        ("The answer", f"{answer} Click a line to see what speaks for and against it."),
+        ("answer", "3. The answer", f"{answer} Click a line to see what speaks for and against it."),
     ]
 
 

@@ -22,7 +22,8 @@ from ui.match.page_run import Run, curves_of
 from ui.match.timeline import Stop
 from ui.parts import canvas
 from ui.parts.canvas import Line, Side, matrix
-from ui.parts.charts.run import LEFT, RIGHT, TITLES, blank, energy_chart, lanes_chart, penalty_chart
+from ui.parts.charts.legible import draw
+from ui.parts.charts.run import LEFT, RIGHT, TITLES, USUAL, blank, energy_chart, lanes_chart, penalty_chart
 from ui.shell.session_slots import APART, CANVAS, EDIT, GRAPH, KEPT, RUN, START, STORED, TO_DEBUG
 
 TICK = 0.4  # seconds between two updates of the page
@@ -200,8 +201,8 @@ def stop_lines(run: Run, stop: Stop) -> list[Line]:
 def _charts(run: Run | None, snapshot: Snapshot, frames: tuple[Frame, ...], looked_at: Stop | None) -> None:
     """Residual and ρ, and the energy; `looked_at` is the earlier iteration that the slider is at."""
     if run is None or not frames:
-        for key, title, text in zip(CHARTS, TITLES, PROMISES, strict=True):
-            st.echarts_chart(blank(title, text), height=CHART, key=key, alt=text)
+        for key, title, text, usual in zip(CHARTS, TITLES, PROMISES, USUAL, strict=True):
+            draw(blank(title, text, usual), height=CHART, key=key, alt=text)
         return
     curves, cursor = curves_of(run, snapshot, frames), looked_at.frame.iteration if looked_at is not None else None
     kept = KEPT.get()
@@ -214,8 +215,8 @@ def _charts(run: Run | None, snapshot: Snapshot, frames: tuple[Frame, ...], look
         spec, told = penalty_chart(curves, earlier, cursor, apart=apart), "Residual and penalty over the iterations"
     else:
         spec, told = blank(TITLES[0], "This method has no residual to draw."), "No residual"
-    st.echarts_chart(spec, height=CHART, key=CHARTS[0], alt=told)
-    st.echarts_chart(
+    draw(spec, height=CHART, key=CHARTS[0], alt=told)
+    draw(
         energy_chart(curves, comparable, run.truth_energy, cursor),
         height=CHART,
         key=CHARTS[1],

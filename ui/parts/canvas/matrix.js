@@ -17,15 +17,14 @@ class Matrix {
   constructor(root) {
     this.root = root;
     this.ends = new AbortController();
-    this.title = element("span", { className: "title" });
-    this.note = element("span", { className: "entry" });
+    this.title = element("div", { className: "title" });
+    this.note = element("span", { className: "entry scale" });
     this.canvas = element("canvas", {});
     this.canvas.setAttribute("role", "img");
     this.tip = element("div", { className: "tip", hidden: true });
     this.tip.setAttribute("role", "tooltip");
     this.sheet = element("div", { className: "board matrix" }, element("style", { textContent: STYLE }),
-      element("div", { className: "scale" }, this.title, this.note),
-      element("div", { className: "cells" }, this.canvas, this.tip));
+      this.title, element("div", { className: "cells" }, this.canvas, this.note, this.tip));
     root.replaceChildren(this.sheet);
     const { signal } = this.ends;
     this.canvas.addEventListener("pointermove", (event) => this.hover(event), { signal });
@@ -164,8 +163,9 @@ class Matrix {
     context.strokeRect(MARGINS.left - 0.5, MARGINS.top - 0.5, inner[0] + 1, inner[1] + 1);
     context.globalAlpha = 0.75;
     context.font = `11px ${look.fontFamily}`;
+    context.fillText("right point →", MARGINS.left, height - 5);
     context.textAlign = "center";
-    context.fillText("right point →", MARGINS.left + inner[0] / 2, height - 5);
+    if (!rows) promise(context, [MARGINS.left + inner[0] / 2, MARGINS.top + inner[1] / 2]);
     context.save();
     context.translate(12, MARGINS.top + inner[1] / 2);
     context.rotate(-Math.PI / 2);
@@ -192,6 +192,13 @@ class Matrix {
     if (picked && this.place.has(picked[1])) outline(picked, look.color, 2, 2.5);
     if (this.lit && this.place.has(this.lit[1])) outline(this.lit, look.color, 2, 1.5);
   }
+}
+
+function promise(context, [x, y]) {  // what will be there
+  context.font = context.font.replace("11px", "13px");
+  ["A row for each left point,", "a column for each right one:", "bright where they belong together."]
+    .forEach((words, k) => context.fillText(words, x, y + 18 * (k - 1) + 4));
+  context.font = context.font.replace("13px", "11px");
 }
 
 const word = (text) => element("span", { textContent: text });

@@ -23,6 +23,11 @@ SMALLEST = 1e-9  # where a logarithmic axis ends: far below any tolerance, and 0
 LEFT, RIGHT = 46, 42  # pixels beside the curves; the picture knows by them which iteration the pointer is at
 FONT = 11
 TITLES = ("Disagreement", "residual r, penalty ρ"), ("Cost", "lower is better")  # of the charts beside a picture
+# How the two curves usually run, drawn faintly where there is no run yet: shares of the chart's height.
+USUAL = (
+    (0.86, 0.84, 0.85, 0.8, 0.72, 0.66, 0.5, 0.44, 0.3, 0.12),
+    (0.9, 0.62, 0.6, 0.38, 0.33, 0.3, 0.2, 0.17, 0.15, 0.15),
+)
 TOOLTIP: Spec = {"trigger": "axis", "valueFormatter": "%.4g", "confine": True}
 
 
@@ -241,16 +246,17 @@ def energy_chart(
     return plain | {"series": series}
 
 
-def blank(title: tuple[str, str], promise: str) -> Spec:
-    """A chart before there is anything to draw: its title, its axes, and what will be there."""
-    style = {
-        "fontSize": FONT + 2,
-        "fontWeight": "normal",
-        "color": GREY,
-        "lineHeight": 17,
-        "overflow": "break",
-        "width": 180,
-    }
-    words = {"text": promise, "left": "center", "top": "45%", "textStyle": style}
+def blank(title: tuple[str, str], promise: str, usual: Sequence[float] = ()) -> Spec:
+    """A chart before there is anything to draw: its title, a faint sketch of a usual curve, and what it will tell."""
+    style = {"fontSize": FONT + 2, "fontWeight": "normal", "lineHeight": 17, "overflow": "break", "width": 200}
+    words = {"text": promise, "left": LEFT - 30, "bottom": 6, "padding": 0, "textStyle": style | {"color": GREY}}
     plain = frame(title, 80, axis("", GREY, min=0, max=1, splitNumber=3, axisLabel={"show": False}))
-    return plain | {"title": [*plain["title"], words], "series": [], "tooltip": {"show": False}}
+    data = [[80 * k / (len(usual) - 1), y] for k, y in enumerate(usual)]
+    faint = {"lineStyle": {"width": 4, "opacity": 0.18, "cap": "round"}, "smooth": 0.3, "silent": True}
+    return plain | {
+        "title": [*plain["title"], words],
+        "grid": plain["grid"] | {"top": 30, "bottom": 58},
+        "xAxis": plain["xAxis"] | {"axisLabel": {"show": False}},
+        "series": [line("", data, BLUE, **faint)] if data else [],
+        "tooltip": {"show": False},
+    }
