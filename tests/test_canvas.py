@@ -18,8 +18,7 @@ from ui.parts.canvas import KINDS, Line, Side
 
 ROOT = Path(__file__).parents[1]
 TOO_MANY = canvas.MOST_POINTS + 1
-SCRIPTS = ("partners.js", "canvas.js", "paint.js", "stage.js", "matrix.js")
-SOURCES = [(ROOT / "ui" / "parts" / "canvas" / name).read_text(encoding="utf-8") for name in SCRIPTS]
+SOURCES = [(ROOT / "ui" / "parts" / "canvas" / f"{name}.js").read_text(encoding="utf-8") for name in canvas.SCRIPTS]
 
 APP = """
 import numpy as np

@@ -86,6 +86,15 @@ DROP = """(files) => {
 }"""
 
 
+# Of the sure matches: where both ends are on the screen, and the colours that the stage has at the right one.
+ALONG_LINES = """board => board.wanted.filter((line) => line.value >= 0.95).map((line) => {
+  const [[x, y], [u, v]] = board.endsOf(line), ratio = window.devicePixelRatio || 1;
+  const near = board.context.getImageData((u - 12) * ratio, (v - 12) * ratio, 24 * ratio, 24 * ratio).data;
+  const mean = (k) => near.filter((_, at) => at % 4 === k).reduce((sum, one) => sum + one, 0) / (near.length / 4);
+  return [x, y, u, v, mean(0), mean(1), mean(2)];
+})"""
+
+
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory) -> list[str]:
     """Two photographs of one thing, and one of another."""
@@ -120,11 +129,17 @@ def test_two_photographs_are_matched_verified_sifted_and_laid_over_each_other(vi
     slider.fill("0.95")
     page.wait_until(lambda: 0 < page.board("board => board.wanted.length") < drawn)
     assert page.board("board => Math.min(...board.shown.map((line) => line.value)) >= 0.95")
-    over = page.page.get_by_alt_text("The left photograph, laid over it")
-    over.scroll_into_view_if_needed()
-    page.wait_until(lambda: over.evaluate("image => image.naturalWidth > 0"))
-    page.page.get_by_role("slider", name=re.compile("From the right photograph")).fill("1")
-    assert over.evaluate("image => image.style.opacity") == "1"
+    page.press("Overlay")
+    fade = page.page.get_by_role("slider", name=re.compile("From the right picture"))
+    seen = {}
+    for share in ("0", "1"):
+        fade.fill(share)
+        page.wait_until(lambda share=share: page.board("board => board.memory.fade") == float(share))
+        page.page.wait_for_timeout(100)  # the next frame of the browser
+        seen[share] = np.array(page.board(ALONG_LINES))
+    gaps, colours = np.hypot(*(seen["0"][:, :2] - seen["0"][:, 2:4]).T), np.abs(seen["0"][:, 4:] - seen["1"][:, 4:])
+    assert np.median(gaps) < 3  # partners lie on each other …
+    assert 0 < np.median(colours) < 25  # … and so do the pictures, one of which hides the other
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from features.judge.metrics import WORD
 from features.limits import LIMITS
@@ -180,7 +181,16 @@ def _picture(run: Run, stop: Stop) -> None:
         sift=sure,
         final=True,
         stage=True,
+        over=between(run),
     )
+
+
+def between(run: Run) -> NDArray[np.float64] | None:
+    """The map from left to right pixels, found by the matches or known; None where there is none, or depth."""
+    checked = run.matching.verification
+    if checked is not None and checked.map is not None and checked.map.kind != "fundamental":
+        return checked.map.matrix
+    return run.pair.homography
 
 
 def stop_lines(run: Run, stop: Stop) -> list[Line]:

@@ -16,7 +16,7 @@ from ui.choice.sidebar import Chosen, problem_of, sidebar
 from ui.debug import links
 from ui.jobs.job import Job, Snapshot
 from ui.jobs.numpy_fallback import Meanwhile
-from ui.match import exercise, exports, live, optimality, outcome, overlay, timeline, toolbar
+from ui.match import exercise, exports, live, optimality, outcome, timeline, toolbar
 from ui.match.page_run import Run
 from ui.parts import canvas, run_book
 from ui.parts.escape import literal
@@ -59,7 +59,6 @@ def show() -> Callable[[], None]:
     with result:
         optimality.show(over)
         if over is not None:
-            overlay.show(over.matching)
             outcome.compare(over)
         elif chosen is not None and editing:
             exports.points(chosen)

@@ -198,12 +198,14 @@ def show(
     sift: bool = False,
     final: bool = False,
     stage: bool = False,
+    over: NDArray[np.float64] | None = None,
     height: int = 560,
 ) -> Shown:
     """Show the canvas; `supporters` and `contradictors` are indices of lines.
 
     `scale` names the lines' value; `sift` offers a slider that leaves out what lies below a value; `final` lines are an
-    answer, whose share of right ones is told. On a `stage` the window says how tall it is, elsewhere `height`.
+    answer, whose share of right ones is told. On a `stage` the window says how tall it is, elsewhere `height`. By the
+    map `over`, if one is known, the left picture is laid over the right one.
     """
     _check(lines, left, right)
     drawn = Edits(left.points, right.points, _digest(left.points, right.points))
@@ -228,6 +230,7 @@ def show(
             "sift": sift,
             "most": MOST_LINES,
             "final": final,
+            "over": [] if over is None else [float(f"{value:.9g}") for value in over.ravel()],
             "kinds": list(LOOKS.values()),
             "module": module(key),
             "sides": [_side(left, f"{key}-left", numbers[0]), _side(right, f"{key}-right", numbers[1])],
@@ -385,7 +388,8 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-_PARTS = [_text(name) for name in ("partners.js", "paint.js", "stage.js", "canvas.js", "matrix.js")]
+SCRIPTS = ("partners", "paint", "stage", "overlay", "geometry", "editing", "pointing", "canvas", "matrix")
+_PARTS = [_text(f"{name}.js") for name in SCRIPTS]
 _MODULE = "\n".join([*_PARTS, f"const STYLE = {json.dumps(_text('canvas.css'))};\n"]).encode()
 
 # Addresses of media files are relative to the app's root, which may itself be a folder of the site: the page's own

@@ -92,6 +92,8 @@ function announce(board) {      // what is said around the picture: status, lege
   board.thinning.hidden = !board.many || edit || memory.look === "points";
   buttons["All lines"].ariaPressed = String(Boolean(memory.all));
   buttons["All lines"].textContent = buttons["All lines"].ariaLabel = memory.all ? "Fewer lines" : "All lines";
+  board.fading.hidden = !isOverlaid(board);
+  board.fade.value = memory.fade ?? 0.5;
   board.howMany.max = board.wanted.length;
   board.howMany.value = board.shown.length;
   board.manyText.textContent = `${board.shown.length} of ${board.wanted.length} lines`;
@@ -139,7 +141,9 @@ function paint(board) {
   }
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
-  [0, 1].forEach((side) => { paintImage(board, side); paintEdges(board, side); });
+  if (isOverlaid(board)) paintOverlay(board);
+  else [0, 1].forEach((side) => paintImage(board, side));
+  [0, 1].forEach((side) => paintEdges(board, side));
   const selected = board.data.mode === "view" ? board.selected : null;
   const { line: lit = null, point = null } = board.hover ?? {}, hidden = (line) => !board.shown.includes(line);
   const asked = [...(lit ? [lit] : []), ...(point ? board.wanted.filter((line) => touchedBy(point, line)) : [])].filter(hidden);
@@ -151,7 +155,8 @@ function paint(board) {
   const visible = (style) => !onlyPoints || style.line === selected || style.line === lit || touchedBy(point, style.line);
   drawn.filter(visible).forEach((style) => paintLine(board, style));
   paintPoints(board, onlyPoints ? drawn.map((style) => ({ ...style, colour: placeColour(board, style.line), alpha: 1 })) : ends(board, drawn));
-  [0, 1].forEach((side) => paintLabel(board, side));
+  if (isOverlaid(board)) tag(board, 8, 17, board.data.over.length ? "Left over right, by the map" : "Left over right, as they are", false);
+  else [0, 1].forEach((side) => paintLabel(board, side));
 }
 
 function ends(board, drawn) {  // what gives the points their colours: also the lines that are thinned out
@@ -328,9 +333,11 @@ function legendEntries(board) {
   const { kinds, scale, sift, stage, final, missed } = board.data, { lines, memory } = board, only = memory.only ?? null;
   const counts = kinds.map((_, kind) => lines.filter((line) => line.kind === kind).length);
   const entries = [];
-  const points = memory.look === "points", all = counts.reduce((sum, n, k) => sum + (final && k === missed ? 0 : n), 0);
+  const points = memory.look === "points", over = memory.look === "over", pictures = board.data.sides.every((side) => side.src);
+  const all = counts.reduce((sum, n, k) => sum + (final && k === missed ? 0 : n), 0);
   if (stage && final && all) {
-    entries.push(choice("Lines", !points, () => board.showAs("lines")), choice("Points only", points, () => board.showAs("points")));
+    entries.push(choice("Lines", !points && !over, () => board.showAs("lines")), choice("Points only", points, () => board.showAs("points")));
+    if (pictures) entries.push(choice("Overlay", over, () => board.showAs("over"), "The pictures laid over each other"));
   }
   if (points) entries.push(element("span", { className: "entry" }, placeBar(), element("b", { textContent: String(all) }), "same colour, same match"));
   else kinds.forEach((kind, k) => {
