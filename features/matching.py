@@ -18,7 +18,7 @@ from features.judge.verification import Verification, verify
 from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import SIDES, Pair, PointSource, Source, TruthSource, as_points, as_truth, own_pair, read_pair
-from features.recipe import OWN, RULES, Recipe, method_options
+from features.recipe import MASKS, OWN, RULES, Recipe, method_options
 
 STRENGTHS: dict[Sense, str] = {"similarity": "share of the score", "cost": "share of the cost, negated"}
 # What two images without points are matched by, and points that somebody gave (then the smaller side completely).
@@ -108,6 +108,7 @@ def match(
     *,
     points: tuple[PointSource, PointSource] = (None, None),
     truth: TruthSource = None,
+    mask: tuple[str | None, str | None] = (None, None),
     name: str | None = None,
     curve: bool = False,
     watch: Callable[[Any], object] | None = None,
@@ -123,8 +124,9 @@ def match(
 
     `points` and `truth` are files (see `features.files.point_files`) or arrays: (n, 2) for the points of each side, in
     the original pixels of its image, and the partner of each left point, −1 for none. Points may come without images,
-    as in ``match(None, None, points=(left, right))``. `watch`, `every` and `time_limit` are those of `adgm.solve`; with
-    `curve` the assignments on the way are rounded too.
+    as in ``match(None, None, points=(left, right))``. `mask` says for each side where points are looked for, such as
+    ``("keep 40 30 400 300, drop 9 9 50 50", None)`` (`features.points.regions`). `watch`, `every` and `time_limit` are
+    those of `adgm.solve`; with `curve` the assignments on the way are rounded too.
     """
     if isinstance(right, Recipe):
         if recipe is not None:
@@ -132,6 +134,7 @@ def match(
         right, recipe = None, right
     if isinstance(left, Pair | Recipe):
         beside = {"a right image": right, "points": points if _given(points) else None, "truth": truth, "name": name}
+        beside |= {"a mask": mask if any(mask) else None}
         for what, value in beside.items():
             if value is not None:
                 raise ValueError(f"A {type(left).__name__.lower()} was given, and {what} beside it; it has its own.")
@@ -143,7 +146,7 @@ def match(
     elif isinstance(left, Pair):
         recipe, pair = _changed(recipe or Recipe(OWN), changes), left
     else:
-        recipe = _of_images((left, right), points, recipe, changes)
+        recipe = _of_images((left, right), points, masked(recipe, mask), changes)
         pair = _own((left, right), points, truth, name, recipe)
     problem = recipe.problem(pair)
     rounded = RoundedCurve(problem) if curve else None
@@ -152,6 +155,17 @@ def match(
         problem, watch=lambda state: True in [each(state) for each in seen], every=every, time_limit=time_limit
     )
     return Matching(recipe, pair, problem, result, rounded)
+
+
+def masked(recipe: Recipe | None, mask: tuple[str | None, str | None]) -> Recipe | None:
+    """The recipe, of images if there is none, that looks for points only where the mask says."""
+    told = {one.name: text for one, text in zip(MASKS, mask, strict=True) if text is not None}
+    if not told:
+        return recipe
+    base = recipe or IMAGES
+    if base.points == OWN:
+        raise ValueError("A mask says where points are looked for; this recipe looks for none.")
+    return replace(base, point_params={**base.point_params, **told})
 
 
 def _given(points: Sequence[PointSource]) -> list[str]:
@@ -187,6 +201,8 @@ def _of_images(
         raise ValueError("One image was given; expected two, a pair, or a recipe.")
     if lacking and not both:
         raise ValueError("No image was given; expected two, or the points of both sides, or a pair, or a recipe.")
+    if both and recipe is not None and any(recipe.point_params.get(one.name) for one in MASKS):
+        raise ValueError("A mask says where points are looked for, and the points of both sides are given.")
     recipe = _changed(recipe or (LANDMARKS if both else IMAGES), changes)
     if both != (recipe.points == OWN):
         recipe = replace(recipe, points=OWN if both else IMAGES.points, point_params={})
@@ -205,5 +221,5 @@ def _own(
         known = as_truth(truth, (len(left), len(right)))
         return own_pair((None, None), (left, right), truth=known, name=name or "own pair")
     detector = None if recipe.points == OWN else recipe.points
-    how: dict[str, Any] = {"detector": detector, "counts": recipe.counts, "slants": recipe.slants}
+    how: dict[str, Any] = {"detector": detector, "counts": recipe.wanted, "slants": recipe.slants}
     return read_pair(*images, points=points, truth=truth, name=name, **how)

@@ -18,6 +18,7 @@ from features.digests import digest
 from features.files.point_files import read_points, read_truth
 from features.points.images import Image, decode, from_array
 from features.points.keypoints import Keypoints, detect
+from features.points.regions import Mask
 from features.points.slants import detect_both
 
 SIDES = ("left", "right")
@@ -28,6 +29,7 @@ NOBODY = Keypoints(np.zeros((0, 2)))
 
 Floats = NDArray[np.float64]
 Source = str | Path | bytes | Image | NDArray[np.generic]  # of an image: a path, a file's bytes, pixels
+Wanted = Mapping[str, Any]  # how many points are detected on a side, and "mask_left", "mask_right": where
 # Of points: a path, a file's bytes, or points in original pixels, also as an (n, 2) array or rows of numbers
 PointSource = str | Path | bytes | Keypoints | NDArray[np.generic] | Sequence[Sequence[float]] | None
 # Of a truth: a path, a file's bytes, or the partner of each left point, −1 for none
@@ -217,8 +219,11 @@ class Pair:
         true = np.setdiff1d(np.arange(self.shape[1]), self.outliers()[1])
         return self.take(left=np.concatenate([inliers, chosen[1]]), right=np.concatenate([true, chosen[0]]))
 
-    def detected(self, detector: str, counts: Mapping[str, int] | None = None, *, slants: bool = False) -> Pair:
+    def detected(self, detector: str, counts: Wanted | None = None, *, slants: bool = False) -> Pair:
         """The points found anew in both images, at most so many a side; only a map still tells right from wrong.
+
+        `counts` may also hold where they are looked for: {"mask_left": "keep 40 30 400 300", …}
+        (`features.points.regions`).
 
         With `slants` photographs whose points hardly agree are looked at again from the side
         (`features.points.slants`).
@@ -233,13 +238,18 @@ class Pair:
 
 
 def found_in(
-    images: tuple[Image, Image], detector: str, counts: Mapping[str, int] | None, slants: bool
+    images: tuple[Image, Image], detector: str, counts: Wanted | None, slants: bool
 ) -> tuple[Keypoints, Keypoints]:
     """What a detector finds in two images."""
-    most = {side: (counts or {}).get(side, POINTS) for side in SIDES}
+    given = counts or {}
+    most = {side: int(given.get(side, POINTS)) for side in SIDES}
+    masks = [
+        Mask.of(given.get(f"mask_{side}", ""), image.original_size) for side, image in zip(SIDES, images, strict=True)
+    ]
     if slants:
-        return detect_both(images, detector, most)
-    left, right = (detect(image, detector, most[side]) for image, side in zip(images, SIDES, strict=True))
+        return detect_both(images, detector, most, masks=(masks[0], masks[1]))
+    wanted = zip(images, SIDES, masks, strict=True)
+    left, right = (detect(image, detector, most[side], mask=mask) for image, side, mask in wanted)
     return left, right
 
 
@@ -341,7 +351,7 @@ def read_pair(
     points: tuple[PointSource, PointSource] = (None, None),
     truth: TruthSource = None,
     detector: str | None = "sift",
-    counts: Mapping[str, int] | None = None,
+    counts: Wanted | None = None,
     slants: bool = False,
     name: str | None = None,
 ) -> Pair:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from reprlib import repr as brief  # bounded in length, whatever a link or a file holds
 from typing import Any, Literal
 
+from features.points.regions import parse, told
+
 Value = int | float | str
 
 
@@ -16,7 +18,7 @@ class Parameter:
 
     name: str
     label: str
-    kind: Literal["int", "float", "choice"]
+    kind: Literal["int", "float", "choice", "regions"]
     default: Value
     help: str
     low: float = -math.inf
@@ -36,6 +38,8 @@ class Parameter:
             if value not in self.choices:
                 raise ValueError(f"{self.label} is {brief(value)}; expected one of {', '.join(self.choices)}.")
             return str(value)
+        if self.kind == "regions":
+            return told(parse(value))
         whole = self.kind == "int"
         try:
             number = operator.index(value) if whole else float(value)
@@ -60,7 +64,7 @@ def checked(declared: Iterable[Parameter], given: Mapping[str, Any], owner: str)
 
 def worded(parameters: Iterable[Parameter]) -> list[str]:
     """The names of the parameters whose values are words."""
-    return [parameter.name for parameter in parameters if parameter.kind == "choice"]
+    return [parameter.name for parameter in parameters if parameter.kind in ("choice", "regions")]
 
 
 def seed_parameter(help: str = "Another seed, another order of the right points") -> Parameter:

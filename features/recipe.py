@@ -35,10 +35,20 @@ COUNTS = tuple(
     Parameter(side, f"Points, {side}", "int", POINTS, "At most so many are detected.", 1, min(2000, LIMITS.detected))
     for side in SIDES
 )
+MASKS = tuple(
+    Parameter(
+        f"mask_{side}",
+        f"Mask, {side}",
+        "regions",
+        "",
+        "Where points are looked for: keep or drop, then left, top, right, bottom in pixels; several with commas",
+    )
+    for side in SIDES
+)
 CHECK = "check"  # in a link
 CHECKS = ("automatic", "none", *KINDS)
 LARGEST = 2**63  # whole numbers of this size or more are a mistake, and overflow what is computed with them
-LONGEST = 200  # characters of a word
+LONGEST = 600  # characters of a word: a mask has the longest
 Option = int | float | str | bool | None
 
 
@@ -89,7 +99,7 @@ PARTS = (
     Part(
         *("points", "detector", "points", "point_params", "--detector", "--points"),
         DETECTORS,
-        lambda entry: COUNTS,
+        lambda entry: (*COUNTS, *MASKS),
         own="The pair's own points",
     ),
     Part(
@@ -197,7 +207,7 @@ class Recipe:
         if self.dataset == OWN:
             raise ValueError(f"This run is about a pair of its owner's; open it from its file, {PAIR_FILE}.")
         pair = DATASETS[self.dataset].load(**dict[str, Any](self.dataset_params))
-        return pair if self.points == OWN else pair.detected(self.points, self.counts, slants=self.slants)
+        return pair if self.points == OWN else pair.detected(self.points, self.wanted, slants=self.slants)
 
     @property
     def slants(self) -> bool:
@@ -208,6 +218,11 @@ class Recipe:
     def counts(self) -> dict[str, int]:
         """How many points to detect on either side."""
         return {one.name: int(self.point_params.get(one.name, one.default)) for one in COUNTS}
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """How many points to detect on either side, and where, if not everywhere."""
+        return self.counts | {one.name: self.point_params[one.name] for one in MASKS if self.point_params.get(one.name)}
 
     def problem(self, pair: Pair | None = None) -> Problem:
         """The model's problem for the pair (or for one that is at hand already)."""
@@ -323,7 +338,7 @@ class Recipe:
         imports = "from features.datasets import DATASETS"
         pair = f"DATASETS[{_literal(self.dataset)}].load({_keywords(self.dataset_params)})"
         if self.points != OWN:
-            pair += f".detected({_literal(self.points)}, {self.counts}, slants={self.slants})"
+            pair += f".detected({_literal(self.points)}, {self.wanted}, slants={self.slants})"
         if self.dataset == OWN:
             imports = "from features.files.exports import open_pair"
             pair = f"open_pair(Path({_literal(pair_file)}).read_bytes()).pair"
@@ -352,6 +367,8 @@ class Recipe:
             found += [part.flag, getattr(self, part.key)]
             if part is FOUND:
                 found += [part.value_flag, ",".join(str(count) for count in self.counts.values())]
+                masks = ((one.name, self.wanted.get(one.name)) for one in MASKS)
+                found += [word for name, value in masks if value for word in (f"--{name.replace('_', '-')}", value)]
                 continue
             for name, value in getattr(self, part.values).items():
                 found += [f"--{name}", str(value)] if name in CONSTRAINED else [part.value_flag, f"{name}={value}"]

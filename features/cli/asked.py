@@ -13,9 +13,10 @@ from features.formulas.text import model_text
 from features.matching import IMAGES, LANDMARKS
 from features.pairs import POINTS, SIDES, Pair, file_bytes, read_pair
 from features.points.keypoints import DETECTORS, summary
-from features.recipe import CHECKS, CONSTRAINED, DATA, METHOD, MODEL, OWN, Recipe
+from features.recipe import CHECKS, CONSTRAINED, DATA, MASKS, METHOD, MODEL, OWN, Recipe
 
-POINT_WORDS = ("points", "detector", "left-points", "right-points", "truth")
+POINT_WORDS = ("points", "detector", "mask-left", "mask-right", "left-points", "right-points", "truth")
+FOUND_WORDS = ("points", "detector", "mask-left", "mask-right")  # of a data set, too
 
 
 def add_command(commands: Any, name: str, about: str, examples: str, run: Callable[..., None]) -> tuple[Any, Any]:
@@ -46,6 +47,12 @@ def _pair_options(command: argparse.ArgumentParser) -> None:
     points.add_argument("--detector", choices=list(DETECTORS), help="how they are detected (sift); in a data set too")
     for side in SIDES:
         points.add_argument(f"--{side}-points", metavar="FILE", help=f"or the {side} points: CSV, JSON, NPZ, MAT, text")
+    for side in SIDES:
+        points.add_argument(
+            f"--mask-{side}",
+            metavar="REGIONS",
+            help=f"where on the {side}: 'keep 40 30 400 300, drop 9 9 50 50' (pixels)",
+        )
     points.add_argument("--truth", metavar="FILE", help="the true matching: lines 'left,right', numbered from 0")
     model = command.add_argument_group("the model")
     model.add_argument(
@@ -80,7 +87,7 @@ def described(asked: argparse.Namespace) -> tuple[Recipe, Pair]:
         raise ValueError("--set chooses parameters of a data set; there is no --dataset.")
     about = [name for name in POINT_WORDS if getattr(asked, name.replace("-", "_")) is not None]
     if asked.dataset is not None and "detector" in about:
-        about = [name for name in about if name not in ("points", "detector")]
+        about = [name for name in about if name not in FOUND_WORDS]
     if about and not asked.images:
         hint = " Did you mean --set points=…?" if asked.dataset and "points" in about else ""
         raise ValueError(f"--{about[0]} is about two image files, and there are none.{hint}")
@@ -112,7 +119,7 @@ def _recipe(asked: argparse.Namespace, saved: Recipe | None) -> Recipe:
         method,
         {**(base.method_options if method == base.method else {}), **METHOD.read(asked.option, method)},
         (asked.detector or IMAGES.points) if finding else OWN,
-        (asked.points or (base.point_params if asked.images else {})) if finding else {},
+        _points(asked, base) if finding else {},
         asked.check or base.check,
     )
 
@@ -130,6 +137,13 @@ def named_model(words: Mapping[str, str | None]) -> str | None:
     return formula or key
 
 
+def _points(asked: argparse.Namespace, base: Recipe) -> dict[str, Any]:
+    """How many points to detect, and where."""
+    masks = {one.name: getattr(asked, one.name) for one in MASKS}
+    found: dict[str, Any] = asked.points or (base.point_params if asked.images else {})
+    return {**found, **{name: text for name, text in masks.items() if text is not None}}
+
+
 def _own(asked: argparse.Namespace, recipe: Recipe) -> Pair:
     """Two image files, with points from files or from a detector; whatever may surprise is said."""
     files = asked.left_points, asked.right_points
@@ -139,7 +153,7 @@ def _own(asked: argparse.Namespace, recipe: Recipe) -> Pair:
         points=files,
         truth=asked.truth,
         detector=detector,
-        counts=recipe.counts,
+        counts=recipe.wanted,
         slants=recipe.slants,
     )
     for side, file, view in zip(SIDES, files, (pair.left, pair.right), strict=True):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from features.limits import LIMITS
 from features.points import rootsift
 from features.points.images import Image
+from features.points.regions import EVERYWHERE, Mask
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +23,7 @@ STRONG_POOL = 3  # the same where the strongest are taken as they come
 CELLS, FULL = 8, 3.0  # the image in 8 × 8 cells, none of which takes more than three times its even share
 CLOSEST = 3.0  # pixels; nearer than this, two detections are one point
 MARGIN = 4  # pixels off the border, where half of what a descriptor would look at is missing
+SMALLEST_SHARE = 0.02  # of an image that is kept: more candidates are not looked for
 SMALLEST_SIDE = 16  # pixels; below this no detector sees anything, and some fail
 
 
@@ -142,12 +144,12 @@ class Detector:
     twins: bool = False  # a place may have several orientations, each of which is a point (Lowe 2004)
 
 
-def detect(image: Image, detector: str, count: int, *, even: bool = False) -> Keypoints:
+def detect(image: Image, detector: str, count: int, *, even: bool = False, mask: Mask = EVERYWHERE) -> Keypoints:
     """At most `count` points; fewer, down to none, if the image has no more.
 
     The strongest, so that another photograph of the same thing has them too, but nowhere so many that the rest of the
     image is starved (`strongest`). With `even`, and where a detector has no measure of strength, as far apart as can be
-    instead: that looks better and is found again half as often.
+    instead: that looks better and is found again half as often. Only where the `mask` allows it.
     """
     if detector not in DETECTORS:
         raise ValueError(f"There is no detector {detector!r}; choose one of {', '.join(DETECTORS)}.")
@@ -157,9 +159,10 @@ def detect(image: Image, detector: str, count: int, *, even: bool = False) -> Ke
         return Keypoints(np.empty((0, 2)))
     even, few = even or DETECTORS[detector].even, DETECTORS[detector].twins
     pool = STRONG_POOL * count if few and not even else max(POOL * count, SMALLEST_POOL)
-    candidates = DETECTORS[detector].detect(image, pool)
+    candidates = DETECTORS[detector].detect(image, math.ceil(pool / max(mask.share, SMALLEST_SHARE)))
     last = np.array(image.size) - 1 - MARGIN
-    candidates = candidates.take(((candidates.xy >= MARGIN) & (candidates.xy <= last)).all(axis=1))
+    within = ((candidates.xy >= MARGIN) & (candidates.xy <= last)).all(axis=1)
+    candidates = candidates.take(within & mask.allows(candidates.xy, image.size))
     if even:
         return candidates.take(spread(candidates.xy, count))
     if not DETECTORS[detector].twins:

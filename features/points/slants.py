@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from features.points import rootsift
 from features.points.images import Image, from_array
-from features.points.keypoints import Keypoints, detect, sift_points, strongest
+from features.points.keypoints import SMALLEST_SHARE, Keypoints, detect, sift_points, strongest
 from features.points.local_maps import seeds, vouched
+from features.points.regions import EVERYWHERE, Mask
 
 Floats = NDArray[np.float64]
 
@@ -55,17 +56,17 @@ class Slant:
         seen = cv2.warpAffine(smooth, np.column_stack([narrow, [0, 0]]), shape, borderMode=cv2.BORDER_REPLICATE)
         return np.asarray(seen, np.uint8), np.column_stack([narrow @ turn, narrow @ shift])
 
-    def detect(self, image: Image, count: int) -> Keypoints:
+    def detect(self, image: Image, count: int, mask: Mask = EVERYWHERE) -> Keypoints:
         """SIFT points found in the view, in pixels of the image, with the frames they have there."""
         seen, matrix = self.view(image.grey)
-        found = sift_points(seen, 3 * count)
+        found = sift_points(seen, int(3 * count / max(mask.share, SMALLEST_SHARE)))
         back = np.linalg.inv(matrix[:, :2])
         xy, axes = (found.xy - matrix[:, 2]) @ back.T, back @ found.axes
         angle = np.arctan2(axes[:, 1, 0], axes[:, 0, 0])
         size = np.sqrt(np.abs(np.linalg.det(axes)))
         told = replace(found, xy=xy, angle=angle, size=size, shape=axes)
         last = np.array(image.size) - 1
-        told = told.take(((xy >= 0) & (xy <= last)).all(axis=1))
+        told = told.take(((xy >= 0) & (xy <= last)).all(axis=1) & mask.allows(xy, image.size))
         return told.take(strongest(told, count, image.size))
 
 
@@ -88,41 +89,47 @@ def detect_both(
     detector: str,
     counts: Mapping[str, int],
     *,
+    masks: tuple[Mask, Mask] = (EVERYWHERE, EVERYWHERE),
     told: Callable[[float, str], object] | None = None,
 ) -> tuple[Keypoints, Keypoints]:
-    """Points in both images, at most so many a side ("left", "right").
+    """Points in both images, at most so many a side ("left", "right"), where the masks allow it.
 
     Where those that SIFT finds hardly agree, one of the images is looked at from slants, and the best one is taken if
     it brings clearly more. `told(share done, words)` hears of the progress of that second look and stops it by
     returning True.
     """
-    plain = [detect(image, detector, counts[side]) for image, side in zip(images, SIDES, strict=True)]
+    wanted = zip(images, SIDES, masks, strict=True)
+    plain = [detect(image, detector, counts[side], mask=mask) for image, side, mask in wanted]
     first = agreeing(plain[0], plain[1], _diagonal(images[1]))
     if detector != "sift" or first >= ENOUGH or not all(len(one) for one in plain):
         return plain[0], plain[1]
-    chosen = best_slant(images, counts, told)
+    chosen = best_slant(images, counts, masks, told)
     if chosen is not None:
         side, slant = chosen
         trial = [*plain]
-        trial[side] = slant.detect(images[side], counts[SIDES[side]])
+        trial[side] = slant.detect(images[side], counts[SIDES[side]], masks[side])
         if agreeing(trial[0], trial[1], _diagonal(images[1])) > max(CLEARLY * first, ENOUGH):
             plain = trial
     return plain[0], plain[1]
 
 
 def best_slant(
-    images: tuple[Image, Image], counts: Mapping[str, int], told: Callable[[float, str], object] | None = None
+    images: tuple[Image, Image],
+    counts: Mapping[str, int],
+    masks: tuple[Mask, Mask] = (EVERYWHERE, EVERYWHERE),
+    told: Callable[[float, str], object] | None = None,
 ) -> tuple[int, Slant] | None:
     """The side (0, 1) and the slant from which most points agree, found in small copies of the images; None if none."""
     small = [from_array(image.rgb, max_side=SEARCH) for image in images]
-    plain = [detect(image, "sift", counts[side]) for image, side in zip(small, SIDES, strict=True)]
+    wanted = zip(small, SIDES, masks, strict=True)
+    plain = [detect(image, "sift", counts[side], mask=mask) for image, side, mask in wanted]
     best, most = None, 0
     slants = [(side, slant) for slant in all_slants() for side in (1, 0)]
     for done, (side, slant) in enumerate(slants):
         if told is not None and told(done / len(slants), "Looking again from a slant") is True:
             break
         trial = [*plain]
-        trial[side] = slant.detect(small[side], counts[SIDES[side]])
+        trial[side] = slant.detect(small[side], counts[SIDES[side]], masks[side])
         found = agreeing(trial[0], trial[1], _diagonal(small[1]))
         if found > most:
             best, most = (side, slant), found
