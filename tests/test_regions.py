@@ -1,6 +1,7 @@
 """Masks: where points are looked for, as words, in detection, in recipes, on the command line and in `match`."""
 
 import shlex
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from features.matching import match
 from features.points.keypoints import detect
 from features.points.regions import Mask, Region, parse, told
 from features.recipe import Recipe
+from ui.match import masking
 
 TEXT = "keep 100 60 400 330, drop 200 100 260 200"
 
@@ -88,3 +90,27 @@ def test_match_takes_a_mask_for_two_images():
     spots = np.array([[9.0, 9.0], [90.0, 60.0]])
     with pytest.raises(ValueError, match="points of both sides are given"):
         match(rgb, rgb, points=(spots, spots), mask=("keep 0 0 160 240", None))
+
+
+def test_what_a_browser_sends_of_regions_is_checked_and_told_in_pixels_of_the_original(monkeypatch):
+    chosen = Recipe("turntable", points="sift")
+    monkeypatch.setattr(masking.address, "current", lambda: chosen)
+    used: list[Recipe] = []
+    monkeypatch.setattr(masking.address, "use", used.append)
+    monkeypatch.setattr(masking.st, "toast", lambda words: None)
+    image = SimpleNamespace(scale=0.5, original_size=(800, 600))
+    pair = SimpleNamespace(left=SimpleNamespace(image=image), right=SimpleNamespace(image=image))
+    masking.receive(pair, {"left": [[1, 10, 20, 900, 40], [0, -5, 2, -1, 9]], "right": []})
+    assert (
+        used.pop().wanted["mask_left"] == "keep 20 40 800 80"
+    )  # clipped to the picture; what lies outside is left out
+    for sent in (
+        None,
+        {},
+        {"left": [[1, 2]], "right": []},
+        {"left": [["x"] * 5], "right": []},
+        {"left": 3, "right": 4},
+    ):
+        masking.receive(pair, sent)
+    masking.receive(pair, {"left": [[1, 0, 0, float("nan"), 1]], "right": []})
+    assert not used

@@ -17,7 +17,7 @@ from features.models import MODELS
 from features.pairs import Pair
 from features.points.edited import edited
 from features.points.keypoints import DETECTORS
-from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, OWN, Recipe, method_options
+from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, MASKS, OWN, Recipe, method_options
 from ui.choice import address, uploads, widgets
 from ui.choice import dataset_download as data
 from ui.choice.problem_size import Size
@@ -77,7 +77,7 @@ def sidebar(*, solver: bool = True) -> Chosen | None:
             return None
         pair, data = found
         with presenter.group("points"), panel("Points", "scatter_plot") as unfolded:
-            pair, points, edited = choose_points(pair, drawn=unfolded)
+            pair, points, edited = choose_points(pair, data, drawn=unfolded)
         with presenter.group("model", "-settings"), panel("Model's settings", "function") as unfolded:
             model = choose_model(pair, first, drawn=unfolded)
         before = address.current()
@@ -138,7 +138,7 @@ def images() -> tuple[Pair, dict[str, Any]] | None:
 # ---- points -------------------------------------------------------------------------------------------------
 
 
-def choose_points(pair: Pair, *, drawn: bool) -> tuple[Pair, dict[str, Any], bool]:
+def choose_points(pair: Pair, data: Mapping[str, Any], *, drawn: bool) -> tuple[Pair, dict[str, Any], bool]:
     """The pair with the points to be matched, where they come from, and whether they were edited by hand."""
     before = address.current()
     sources = ([OWN] if min(pair.shape) > 0 else []) + list(DETECTORS)
@@ -150,11 +150,13 @@ def choose_points(pair: Pair, *, drawn: bool) -> tuple[Pair, dict[str, Any], boo
     params: Mapping[str, Any] = {}
     if source != OWN:
         params = before.point_params
+        if (before.dataset, before.dataset_params) != (data["dataset"], data.get("dataset_params", {})):
+            params = unmasked(params)  # they are about other pictures
         if drawn:
             st.caption(DETECTORS[source].note)
-            params = widgets.parameters(COUNTS, params, "points")
+            params = widgets.parameters((*COUNTS, *MASKS), params, "points")
         try:
-            counts = tuple(replace(before, points=source, point_params=params).counts.items())
+            counts = tuple(replace(before, points=source, point_params=params).wanted.items())
             pair = detected(pair, source, counts, before.slants)
         except ValueError as error:
             st.warning(literal(str(error)))
@@ -170,8 +172,16 @@ def choose_points(pair: Pair, *, drawn: bool) -> tuple[Pair, dict[str, Any], boo
     return pair, {"points": source, "point_params": params}, edits.changed
 
 
+def unmasked(params: Mapping[str, Any]) -> dict[str, Any]:
+    """How many points are looked for, no longer where."""
+    names = [one.name for one in MASKS]
+    for name in names:
+        st.session_state[widget_key("points", name)] = ""
+    return {name: value for name, value in params.items() if name not in names}
+
+
 @st.cache_resource(show_spinner="Looking for points …", max_entries=8, hash_funcs={Pair: lambda pair: pair_key(pair)})
-def detected(pair: Pair, detector: str, counts: tuple[tuple[str, int], ...], slants: bool) -> Pair:
+def detected(pair: Pair, detector: str, counts: tuple[tuple[str, Any], ...], slants: bool) -> Pair:
     """Both images' points found anew."""
     return POOL.perform(lambda: pair.detected(detector, dict(counts), slants=slants), admission.current())
 

@@ -15,12 +15,12 @@ from features.limits import LIMITS
 from features.matching import suited
 from features.pairs import SIDES, Pair, read_pair
 from features.points.images import decode
-from features.recipe import OWN, Recipe
+from features.recipe import MASKS, OWN, Recipe
 from ui.choice import address
 from ui.jobs.scheduler import POOL
 from ui.parts.escape import literal
 from ui.shell import admission
-from ui.shell.session_slots import ARRANGED, BOTH, FILES, OWN_PAIR, ROUND, RUN, SHOTS, START
+from ui.shell.session_slots import ARRANGED, BOTH, FILES, MASK, OWN_PAIR, ROUND, RUN, SHOTS, START
 
 IMAGE_TYPES = ["jpg", "jpeg", "png", "heic", "heif", "avif", "webp", "tif", "tiff", "bmp"]
 POINT_TYPES = ["csv", "txt", "json", "npz", "mat"]
@@ -176,12 +176,18 @@ def arrange() -> None:
             )
         back = len(ARRANGED.get() or []) > 1
         st.button("Undo", icon=":material/undo:", key="undo arrangement", on_click=_undo, disabled=not back)
+        st.button("Crop or mask", icon=":material/crop:", on_click=_mask, help="Say on the pictures where to look")
 
 
 def _change(how: Callable[[Pair], Pair]) -> None:
     if (pair := OWN_PAIR.get()) is not None:
         ARRANGED.set([*(ARRANGED.get() or [pair]), how(pair)])
         _rearranged()
+
+
+def _mask() -> None:
+    """The stage takes regions now (`ui.match.masking`)."""
+    MASK.set(True)
 
 
 def _undo() -> None:
@@ -192,6 +198,9 @@ def _undo() -> None:
 
 def _rearranged() -> None:
     OWN_PAIR.set((ARRANGED.get() or [])[-1])
+    record, masks = address.current(), [one.name for one in MASKS]  # which are about pictures that lie otherwise
+    kept = {name: value for name, value in record.point_params.items() if name not in masks}
+    address.use(replace(record, point_params=kept))
     start()
 
 

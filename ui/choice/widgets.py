@@ -75,6 +75,8 @@ def parameter(declared: Parameter, key: str, value: Value | None = None) -> Valu
     first = declared.default if value is None else value
     if declared.kind == "choice":
         return choose(label, declared.choices, key, str(first), help=declared.help)
+    if declared.kind == "regions":
+        return st.text_input(label, begin(key, str(first)), key=key, help=declared.help, placeholder="everywhere")
     kind: type[int] | type[float] = int if declared.kind == "int" else float
     low, high = declared.low, declared.high
     step = kind(getattr(declared, "step", None) or (1 if kind is int else _step(low, high)))

@@ -17,7 +17,7 @@ from ui.choice import address
 from ui.choice.sidebar import Chosen
 from ui.jobs.job import POOL, Frame, Snapshot
 from ui.jobs.numpy_fallback import Meanwhile
-from ui.match import answers, lead, timeline, toolbar
+from ui.match import answers, lead, masking, timeline, toolbar
 from ui.match.outcome import details, final_lines, line_kinds, neighbours
 from ui.match.page_run import Run, curves_of
 from ui.match.timeline import Stop
@@ -25,7 +25,7 @@ from ui.parts import canvas
 from ui.parts.canvas import Line, Side, matrix
 from ui.parts.charts.legible import draw
 from ui.parts.charts.run import LEFT, RIGHT, TITLES, USUAL, blank, energy_chart, lanes_chart, penalty_chart
-from ui.shell.session_slots import APART, CANVAS, EDIT, GRAPH, KEPT, RUN, START, STORED, TO_DEBUG
+from ui.shell.session_slots import APART, CANVAS, GRAPH, KEPT, RUN, START, STORED, TO_DEBUG
 
 TICK = 0.4  # seconds between two updates of the page
 RESTING = LIMITS.patience / 4  # seconds between two signs of life of a page whose run is paused
@@ -65,7 +65,7 @@ def side(view: View, label: str, graph: str) -> Side:
     return Side(view.points.xy, view.image, edges, label, names)
 
 
-def show(chosen: Chosen | None, run: Run | None, then: Snapshot, *, editing: bool = False) -> None:
+def show(chosen: Chosen | None, run: Run | None, then: Snapshot, *, mode: canvas.Mode = "view") -> None:
     """The stage: buttons, picture and curves of the chosen pair or the run; it ticks while that, or its replay, does.
 
     Streamlit's page loses elements when a part that is drawn alone (a tick) has another number of elements than the
@@ -78,7 +78,7 @@ def show(chosen: Chosen | None, run: Run | None, then: Snapshot, *, editing: boo
     every = rhythm(run, then)
     with st.container(key="live"):
         fragment = st.fragment(_show, run_every=every and POOL.unhurried(every))
-        fragment(chosen, run, every, editing, (address.current(), canvas.revision(CANVAS)))
+        fragment(chosen, run, every, mode, (address.current(), canvas.revision(CANVAS)))
 
 
 def rhythm(run: Run | None, snapshot: Snapshot) -> float | None:
@@ -90,7 +90,9 @@ def rhythm(run: Run | None, snapshot: Snapshot) -> float | None:
     return RESTING if snapshot.active else None
 
 
-def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: bool, seen: tuple[Any, Any]) -> None:
+def _show(
+    chosen: Chosen | None, run: Run | None, every: float | None, mode: canvas.Mode, seen: tuple[Any, Any]
+) -> None:
     toolbar.perform()
     snapshot, frames = (run.job.snapshot(), run.job.frames()) if run is not None else (Snapshot("stopped"), ())
     stops = timeline.stops(run, snapshot, frames)
@@ -99,7 +101,7 @@ def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: 
         run.job.touch()
         if timeline.playing() and labels:
             timeline.play_on(labels)
-    changed = seen != (address.current(), canvas.revision(CANVAS)) or editing != bool(st.session_state.get(EDIT))
+    changed = seen != (address.current(), canvas.revision(CANVAS)) or mode != masking.mode(chosen)
     if START.get() or TO_DEBUG.get() or changed or every != rhythm(run, snapshot):
         st.rerun()  # the whole page, before anything is drawn: the choice changed, the ticking begins or ends
     above = st.container(key="lead")
@@ -117,7 +119,7 @@ def _show(chosen: Chosen | None, run: Run | None, every: float | None, editing: 
         if run is not None and stop is not None:
             _picture(run, stop)
         elif chosen is not None:
-            canvas.show(CANVAS, *sides(chosen.pair), mode="edit" if editing else "view", stage=True)
+            canvas.show(CANVAS, *sides(chosen.pair), mode=mode, stage=True, regions=masking.regions(chosen))
         else:
             st.html("<i></i>")  # keeps the place
     with beside.container(key="curves", gap="xsmall"):

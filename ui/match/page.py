@@ -16,12 +16,12 @@ from ui.choice.sidebar import Chosen, problem_of, sidebar
 from ui.debug import links
 from ui.jobs.job import Job, Snapshot
 from ui.jobs.numpy_fallback import Meanwhile
-from ui.match import exercise, exports, live, optimality, outcome, timeline, toolbar
+from ui.match import exercise, exports, live, masking, optimality, outcome, timeline, toolbar
 from ui.match.page_run import Run
 from ui.parts import canvas, run_book
 from ui.parts.escape import literal
 from ui.shell import admission, reload_store, warmup
-from ui.shell.session_slots import CANVAS, EDIT, LIMIT, LINK, PACE, RUN, START, TO_DEBUG
+from ui.shell.session_slots import CANVAS, LIMIT, LINK, PACE, RUN, START, TO_DEBUG
 
 AT_ONCE = 0.1  # seconds: what a run refuses by then leaves the one before it on the page
 
@@ -35,14 +35,15 @@ def show() -> Callable[[], None]:
     chosen = sidebar()
     run = RUN.get()
     then = run.job.snapshot() if run is not None else Snapshot("stopped")
+    mode = masking.mode(chosen)
     active = then.active  # asked once: the whole page, and its ticking, must go by the same answer
-    editing, shown = bool(st.session_state.get(EDIT)), None
+    shown = None
     with news:
         empty_state(chosen)
         if chosen is not None:
             if START.get() and not chosen.complaint and not active:
                 run = start(chosen)
-            shown = run if run is not None and (active or run.shows(chosen)) and not editing else None
+            shown = run if run is not None and (active or run.shows(chosen)) and mode == "view" else None
             if chosen.complaint:
                 st.warning(chosen.complaint)
         # A drawing that is stopped before this starts the run next time. Also where there is no pair: what ticks would
@@ -53,14 +54,14 @@ def show() -> Callable[[], None]:
         links.debug(over.matching, canvas.picked(CANVAS))
     with stage:
         exercise.box()
-        live.show(chosen, shown, then, editing=editing)
+        live.show(chosen, shown, then, mode=mode)
     if over is not None:
         run_book.note_run(over)
     with result:
         optimality.show(over)
         if over is not None:
             outcome.compare(over)
-        elif chosen is not None and editing:
+        elif chosen is not None and mode == "edit":
             exports.points(chosen)
     with gallery:
         strip.show()

@@ -14,11 +14,11 @@ import streamlit as st
 from features.limits import LIMITS
 from ui.choice.sidebar import Chosen
 from ui.jobs.job import Snapshot
-from ui.match import timeline
+from ui.match import masking, timeline
 from ui.match.page_run import Run
 from ui.match.presses import PRESSES, Action
 from ui.shell import presenter
-from ui.shell.session_slots import APART, EDIT, GRAPH, LIMIT, PACE, RHO, RUN, START, begin
+from ui.shell.session_slots import APART, EDIT, GRAPH, LIMIT, MASK, PACE, RHO, RUN, START, begin
 from ui.shell.streamlit_patches import session_name
 
 OVERLAYS: dict[str, str | None] = {"none": None, "Delaunay": "delaunay", "nearest": "nearest", "complete": "complete"}
@@ -52,7 +52,7 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         with st.container(key="scrub"):
             at = timeline.show(run, labels, resting=snapshot.moving)
         with st.popover("More", icon=":material/more_horiz:", key="rarely", help="Time limit, graph, editing points"):
-            _more(active)
+            _more(chosen, active)
     return at
 
 
@@ -110,7 +110,7 @@ def _penalty_button(run: Run | None, snapshot: Snapshot, active: bool) -> None:
             st.button(label, key=key, on_click=press, args=(key,), help=leads_to, width="stretch")
 
 
-def _more(active: bool) -> None:
+def _more(chosen: Chosen | None, active: bool) -> None:
     """What is rarely chosen."""
     st.number_input(
         "Time limit (s)",
@@ -126,8 +126,19 @@ def _more(active: bool) -> None:
         "Edit points",
         begin(EDIT, False),
         key=EDIT,
+        on_change=MASK.set,
+        args=(False,),
         disabled=active or presenter.locked("points"),
         help="Click to add, drag to move, right-click or the Delete key to delete; say who is whose partner; with undo",
+    )
+    st.button(
+        "Crop and mask",
+        icon=":material/crop:",
+        key="crop and mask",
+        on_click=masking.switch,
+        disabled=active or presenter.locked("points") or not masking.possible(chosen),
+        help="Drag rectangles on the pictures: points are looked for in those to keep, and not in those to leave out; "
+        "with undo. Points that come with a pair are not looked for",
     )
     st.toggle(
         "Gap and change apart",

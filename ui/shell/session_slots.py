@@ -54,6 +54,7 @@ CAMERA: "Slot[bool]" = Slot("camera asked")
 ARRANGED: "Slot[list[Pair]]" = Slot("arrangements")  # of two images: as they came, and after each change
 ROUND: "Slot[int]" = Slot("round of photographs")  # a new one begins with an empty drop area
 OWN_PAIR: "Slot[Pair]" = Slot("own pair")  # it stays while another page is shown
+MASK: "Slot[bool]" = Slot("masking")  # the stage takes regions (`ui.match.masking`)
 LINK: "Slot[bool]" = Slot("link followed")
 START: "Slot[bool]" = Slot("start asked")  # pressed in a part that is drawn alone; the whole page starts the run
 LATE: "Slot[str]" = Slot("pressed too late")  # what could not be done any more, in a sentence

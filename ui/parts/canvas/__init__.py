@@ -48,7 +48,7 @@ LOOKS: dict[Kind, dict[str, Any]] = {
     "candidate": _look(theme.CANDIDATE),
     "score": {"name": "match", "colour": "", "dash": [], "mark": "", "judged": False},  # coloured by its value
 }
-Mode = Literal["view", "edit"]
+Mode = Literal["view", "edit", "mask"]
 
 MOST_POINTS = 2000  # per image: what a browser may send
 LOSSLESS_PIXELS = 400_000  # larger images travel as JPEG
@@ -132,6 +132,15 @@ class Shown:
     edits: Edits
 
 
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Rectangles of both pictures, each [1 (keep) or 0 (leave out), left, top, right, bottom]; who hears of others."""
+
+    left: Sequence[Sequence[float]] = ()
+    right: Sequence[Sequence[float]] = ()
+    changed: Callable[[Any], None] = lambda sent: None
+
+
 @dataclass(frozen=True)
 class _Pick:
     """The isolated pair, and the number of the click that chose it."""
@@ -199,13 +208,14 @@ def show(
     final: bool = False,
     stage: bool = False,
     over: NDArray[np.float64] | None = None,
+    regions: Regions = Regions(),
     height: int = 560,
 ) -> Shown:
     """Show the canvas; `supporters` and `contradictors` are indices of lines.
 
     `scale` names the lines' value; `sift` offers a slider that leaves out what lies below a value; `final` lines are an
     answer, whose share of right ones is told. On a `stage` the window says how tall it is, elsewhere `height`. By the
-    map `over`, if one is known, the left picture is laid over the right one.
+    map `over`, if one is known, the left picture is laid over the right one. `regions` are drawn in the mode "mask".
     """
     _check(lines, left, right)
     drawn = Edits(left.points, right.points, _digest(left.points, right.points))
@@ -237,6 +247,7 @@ def show(
             "partners": drawn.partners or (),
             "start": drawn.start,
             "revision": drawn.revision,
+            "regions": [list(map(list, those)) for those in (regions.left, regions.right)],
             "lines": line_data(lines),
             "pick": pick.pair,
             "serial": pick.serial,
@@ -245,6 +256,7 @@ def show(
         },
         on_points_change=partial(_receive_points, key, left.image, right.image),
         on_pick_change=partial(_receive_pick, key),
+        on_regions_change=lambda: regions.changed(st.session_state[key].get("regions")),
     )
     index = next((k for k, line in enumerate(lines) if (line.i, line.j) == pick.pair), None)
     return Shown(index, None if index is None else lines[index], drawn)
@@ -388,7 +400,7 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-SCRIPTS = ("partners", "paint", "stage", "overlay", "geometry", "editing", "pointing", "canvas", "matrix")
+SCRIPTS = ("partners", "paint", "stage", "overlay", "geometry", "editing", "regions", "pointing", "canvas", "matrix")
 _PARTS = [_text(f"{name}.js") for name in SCRIPTS]
 _MODULE = "\n".join([*_PARTS, f"const STYLE = {json.dumps(_text('canvas.css'))};\n"]).encode()
 

@@ -1,7 +1,7 @@
 // The two-image canvas. One Board lives on its root element and outlives every update: `update` takes what Python
 // sends, `draw` paints, and two things travel back: the points after an edit, and the pair that was picked.
 // Every text is set with textContent or drawn, never parsed as markup. Python joins this file to the others
-// of this folder: a Board is Pointing, which is Editing, which is Geometry.
+// of this folder: a Board is Pointing, which is Masking, which is Editing, which is Geometry.
 
 const FEWEST = 12;              // lines that the slider leaves at least
 const memories = new Map();     // session and canvas -> view and undo steps: they survive a remount of the element
@@ -46,6 +46,13 @@ class Board extends Pointing {
         button("Clear right", "Remove all points of the right image", () => this.clear(1))),
       group("Truth", button("Partner", "Say which point is the partner of the selected one (t)", () => this.link())),
     ];
+    this.masking = [
+      group("Regions", button("Keep", "Drag a rectangle: points are looked for in it", () => this.leave(false)),
+        button("Leave out", "Drag a rectangle: points are not looked for in it", () => this.leave(true))),
+      group("Undo regions", button("back", "Undo (Ctrl+Z)", () => this.undoRegion()),
+        button("Clear", "Remove all regions", () => this.clearRegions())),
+      group("Done", button("Done", "Back to the pictures; with other regions they are matched again", () => this.send.trigger("regions", "done"))),
+    ];
     this.least = element("input", { type: "range", min: 0, max: 1, step: 0.01, ariaLabel: "Least strength of a line" });
     this.least.oninput = () => { this.memory.least = Number(this.least.value); this.sift(); this.refresh(); };
     this.leastText = element("span");
@@ -70,7 +77,7 @@ class Board extends Pointing {
     this.legend = element("div", { className: "legend" });
     this.board = element("div", { className: "board" }, element("style", { textContent: STYLE }),
       element("div", { className: "bar" }, this.status, element("div", { className: "sieves" }, this.fading, this.thinning, this.sifting),
-        element("div", { className: "tools" }, ...this.editing, zooming)),
+        element("div", { className: "tools" }, ...this.editing, ...this.masking, zooming)),
       (this.stage = element("div", { className: "stage" }, this.canvas, this.tip)), this.legend);
     this.root.replaceChildren(element("div", { className: "pair" }, this.board));
   }
@@ -121,6 +128,7 @@ class Board extends Pointing {
     Object.assign(this, { data, locate, send, hover: null, previewed: null, tied: instrument(data) });
     this.tied.board = this;
     this.takePoints(data, before);
+    this.takeRegions(data);
     this.takeLines(data.lines);
     if (data.serial >= this.memory.serial) Object.assign(this.memory, { serial: data.serial, pick: data.pick });
     this.sift();
@@ -219,7 +227,7 @@ class Board extends Pointing {
       this.layout();
       this.buttons.zoomOut.disabled = this.buttons.reset.disabled = this.memory.zoom <= 1;
       this.buttons.zoomIn.disabled = this.memory.zoom >= MOST_ZOOM;
-      this.canvas.style.touchAction = this.memory.zoom > 1 ? "none" : "pan-y";
+      this.canvas.style.touchAction = this.memory.zoom > 1 || this.data.mode === "mask" ? "none" : "pan-y";
       paint(this);
     });
   }

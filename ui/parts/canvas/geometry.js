@@ -52,7 +52,7 @@ class Geometry {
 
   kept(side) {                  // what a stage must show of a picture: its points; all of it where they are edited
     const box = this.boxes[side], [left, top, width, height] = box, points = this.points[side];
-    if (this.data.mode === "edit" || !this.data.sides[side].src) return box;
+    if (this.data.mode !== "view" || !this.data.sides[side].src) return box;
     if (!points.length) return [left + width / 2, top + height / 2, 0, 0];
     const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
     const ends = (values, low, length) => [Math.max(low, Math.min(...values) - AIR * length),

@@ -13,12 +13,13 @@ const ARMS = {                  // strokes of a mark: x, y to x, y
 };
 const ICONS = {
   zoomIn: "M12 5v14M5 12h14", zoomOut: "M5 12h14", reset: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
-  undo: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3", redo: "M15 14l5-5-5-5M20 9H10a6 6 0 0 0 0 12h3",
+  back: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3", undo: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3", redo: "M15 14l5-5-5-5M20 9H10a6 6 0 0 0 0 12h3",
   remove: "M6 6l12 12M18 6 6 18", copy: "M9 9h11v11H9zM15 9V4H4v11h5",
 };
 const HINTS = {
   view: "Scroll or pinch to zoom, drag to move, click a line to isolate it.",
   edit: "Click to add a point, drag to move it, × removes it, Partner pairs it.",
+  mask: "Drag a rectangle: points are looked for there, or not.",
   linking: "Click its partner, or its place; Partner again: it has none.",
 };
 const PARTNERS = { name: "true partners", colour: "#4cb5f5", dash: [], mark: "" };
@@ -72,8 +73,14 @@ function pointText(board, [side, k]) {
 function announce(board) {      // what is said around the picture: status, legend, which buttons can be used
   const { data, memory, points, selected, buttons } = board, edit = data.mode === "edit";
   board.editing.forEach((group) => { group.hidden = !edit; });
-  board.canvas.classList.toggle("edit", edit);
-  board.board.classList.toggle("editing", edit);
+  const mask = data.mode === "mask";
+  board.masking.forEach((group) => { group.hidden = !mask; });
+  buttons.Keep.ariaPressed = String(!memory.leaving);
+  buttons["Leave out"].ariaPressed = String(Boolean(memory.leaving));
+  buttons.back.disabled = !memory.regions?.length;
+  buttons.Clear.disabled = !board.regions.flat().length;
+  board.canvas.classList.toggle("edit", edit || mask);
+  board.board.classList.toggle("editing", edit || mask);
   buttons.undo.disabled = !memory.past.length;
   buttons.redo.disabled = !memory.future.length;
   buttons.remove.disabled = buttons.Partner.disabled = !board.chosen;
@@ -144,6 +151,7 @@ function paint(board) {
   if (isOverlaid(board)) paintOverlay(board);
   else [0, 1].forEach((side) => paintImage(board, side));
   [0, 1].forEach((side) => paintEdges(board, side));
+  paintRegions(board);
   const selected = board.data.mode === "view" ? board.selected : null;
   const { line: lit = null, point = null } = board.hover ?? {}, hidden = (line) => !board.shown.includes(line);
   const asked = [...(lit ? [lit] : []), ...(point ? board.wanted.filter((line) => touchedBy(point, line)) : [])].filter(hidden);
@@ -329,6 +337,7 @@ function paintLabel(board, side) {
 }
 
 function legendEntries(board) {
+  if (board.data.mode === "mask") return [];
   if (board.data.mode === "edit") return board.partners.length ? [sample(PARTNERS, board.partners.length)] : [];
   const { kinds, scale, sift, stage, final, missed } = board.data, { lines, memory } = board, only = memory.only ?? null;
   const counts = kinds.map((_, kind) => lines.filter((line) => line.kind === kind).length);

@@ -1,6 +1,6 @@
 // Pointer and keyboard: what they do to a Board (see canvas.js).
 
-class Pointing extends Editing {
+class Pointing extends Masking {
   place(event) {
     const frame = this.canvas.getBoundingClientRect();
     return [event.clientX - frame.left, event.clientY - frame.top];
@@ -15,6 +15,8 @@ class Pointing extends Editing {
     if (this.pointers.size > 1) this.cancel();                   // a second finger: pinch, and no click at its end
     this.gesture = { start: at, point, moved: this.pointers.size > 1 };
     if (point) { this.chosen = point; this.refresh(); }
+    this.gesture.region = this.data.mode === "mask" && this.pointers.size === 1;
+    if (this.gesture.region) this.beginRegion(at);
   }
 
   move(event) {
@@ -29,6 +31,7 @@ class Pointing extends Editing {
       this.zoom(far(at) / far(before), ...middle(before));
       return this.slide(middle(before), middle(at));
     }
+    if (gesture.region) return this.growRegion(at);
     const from = gesture.moved ? before : gesture.start;
     gesture.moved ||= Math.hypot(at[0] - from[0], at[1] - from[1]) > 3;
     if (!gesture.moved) return;
@@ -44,6 +47,7 @@ class Pointing extends Editing {
     this.canvas.classList.remove("moving");
     if (this.pointers.size) return;
     this.gesture = null;
+    if (gesture.region) return this.endRegion();
     if (gesture.moved) return this.finishNudge();
     if (this.data.mode === "view") return this.choose(this.lineAt(...at, event.pointerType === "touch" ? 14 : 7));
     if (this.linking && gesture.point && gesture.point[0] !== this.linking[0]) return this.link();
@@ -54,7 +58,7 @@ class Pointing extends Editing {
   cancel(event) {                                                // the browser took the pointer over: undo the drag
     if (event) this.pointers.delete(event.pointerId);
     if (this.gesture?.point && this.settled) this.points = this.settled;
-    this.gesture = this.settled = null;
+    this.gesture = this.settled = this.draft = null;
     this.canvas.classList.remove("moving");
     this.draw();
   }
@@ -80,7 +84,7 @@ class Pointing extends Editing {
       n: () => this.next(1), p: () => this.next(-1), escape: () => this.letGo(),
     };
     const action = command
-      ? edit && { z: () => this.travel(event.shiftKey ? 1 : -1), y: () => this.travel(1) }[letter]
+      ? this.data.mode === "mask" ? { z: () => this.undoRegion() }[letter] : edit && { z: () => this.travel(event.shiftKey ? 1 : -1), y: () => this.travel(1) }[letter]
       : arrow ? () => this.arrow(arrow, step) : always[letter] ?? (edit && editing[letter]);
     if (!action) return;
     event.preventDefault();
