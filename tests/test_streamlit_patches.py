@@ -243,7 +243,8 @@ def test_all_of_the_pages_buttons_are_known():
 
 
 @pytest.mark.long
-def test_a_server_refuses_other_sites_without_asking_anybody_and_says_who_may_frame_it():
+@pytest.mark.parametrize("command", [["ui.shell.launch"], ["streamlit", "run", str(ROOT / "app.py")]])
+def test_a_server_refuses_other_sites_without_asking_anybody_and_says_who_may_frame_it(command):
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
@@ -252,7 +253,7 @@ def test_a_server_refuses_other_sites_without_asking_anybody_and_says_who_may_fr
         proxy = f"http://127.0.0.1:{outside.getsockname()[1]}"
         told = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT)}
         told |= {name.lower(): address for name, address in told.items() if "PROXY" in name}
-        with serving(command=[sys.executable, "-m", "ui.shell.launch"], **told) as server:
+        with serving(command=[sys.executable, "-m", *command], **told) as server:
             address = f"{server.url.replace('http', 'ws', 1)}/_stcore/stream"
             for _ in range(3):
                 with pytest.raises(InvalidStatus), connect(address, origin="https://elsewhere.example"):

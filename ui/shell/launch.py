@@ -11,7 +11,6 @@ from typing import Any
 from streamlit.web.cli import main as streamlit
 
 from features import plugins
-from ui.shell import streamlit_patches
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / "adgm_explorer"  # where a wheel keeps the frame and its settings
@@ -32,7 +31,6 @@ def main() -> None:
         Path.home()
     except RuntimeError:  # a user without one, as in a container; Streamlit looks there for settings
         os.environ["HOME"] = tempfile.gettempdir()
-    streamlit_patches.begin()  # before the first page asks for it
     sys.argv = ["streamlit", "run", str(app), *words, *asked]
     streamlit()
 

@@ -30,7 +30,6 @@ class Page:
         from ui.match import presses
         from ui.shell import admission, frame, presenter, reload_store, streamlit_patches, upload_quota, warmup
 
-        streamlit_patches.begin()
         upload_quota.begin()
         admission.begin()
         frame.begin([page.entry for page in PAGES])

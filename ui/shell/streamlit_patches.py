@@ -1,6 +1,6 @@
 """Everything that reaches behind Streamlit's public interface, in one place; a test holds each part against Streamlit.
 
-`begin` patches the server of this process:
+`begin` patches the server of this process; `app.py` calls it before the server takes its first request:
 
 - **Clicks.** Streamlit can lose a click (see `ui.match.presses`), so every click is noted when its message arrives. Its
   page sends a click with its next message, not at once: a tick that is due before takes the click along, and the
