@@ -145,6 +145,9 @@ def test_stop_half_way_and_a_phone_shows_it_all(visit):
     here.says("not run:")
     here.main.get_by_text("Stopped").first.wait_for()
     here.wait_until(here.button("Compare").is_enabled)
+    here.main.get_by_test_id("stDataFrame").hover()
+    here.main.get_by_role("button", name="Fullscreen").first.wait_for()
+    assert not here.main.get_by_role("button", name="Download as CSV").count()  # Streamlit's own knows no formulas
     finished = len(here.column("Method"))
     assert 1 <= finished < len(comparison.fitting(Recipe("turntable", {"left": 20, "right": 65}, "C").problem()))
     here.page.set_viewport_size({"width": 390, "height": 844})

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from streamlit import config
 
 from features.files.exports import keypoints
 from features.files.point_files import read_points
@@ -135,3 +136,7 @@ def test_labels_of_points_come_back_from_a_file_that_is_safe_to_open(labels):
     lines = list(csv.DictReader(io.StringIO(written.decode())))
     assert not any(begins_a_formula(line["label"]) for line in lines)
     assert [float(line["x"]) for line in lines] == [1.0, -3.0]
+
+
+def test_tables_on_the_page_offer_no_csv_file_of_streamlits_own():
+    assert config.get_option("client.disableDataExport")
