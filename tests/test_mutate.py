@@ -141,7 +141,9 @@ def test_the_command_counts_survivors_and_shows_the_change(tiny, monkeypatch, ca
     assert main(["mutate"]) == 0
     said = capsys.readouterr().out
     assert told in said
-    assert ("share.py:7 (no test runs this line)\n    -    return a / b\n    +    return a * b" in said) == passes
+    assert (
+        "share.py:7 (no test runs this line)\n    a / b  →  a * b\n    -    return a / b\n    +    return a * b" in said
+    ) == passes
     assert main(["mutate", "--only", "nothing"]) == 2
 
 

@@ -1,13 +1,17 @@
 """Presses are done once each, in their order, whatever stops the drawings between; what is too late is told."""
 
 import gc
+import re
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from experiments.tools.browser import ROOT
 from ui.match import presses, timeline, toolbar
-from ui.match.presses import MOST, PRESSES, Presses
+from ui.match.presses import MOST, MOST_OFFERED, PRESSES, Presses
+from ui.parts import press
 from ui.shell.session_slots import LATE, RHO, RUN, START
 
 
@@ -236,3 +240,65 @@ def test_without_a_run_nothing_can_be_held(session, store):
 
 def test_every_button_of_the_row_is_known_by_its_key():
     assert presses.PRESSES is toolbar.PRESSES and RUN.name == "run" and RHO.name == "penalty shown"
+
+
+# ------------------------------------------------------------------ buttons of other pages
+
+
+@pytest.fixture
+def page(session, store, monkeypatch):
+    """A page that draws buttons; what each of them was asked to do."""
+    done: list[str] = []
+    drawn: dict[str, Any] = {}
+
+    def button(label: str, key: str, on_click: Any, args: Any) -> None:
+        drawn[key] = partial(on_click, *args)
+
+    def draw(*keys: str) -> None:
+        for key in keys:
+            press.button(key, key, partial(done.append, key))
+
+    monkeypatch.setattr(press, "session_name", lambda: session.id)
+    monkeypatch.setattr(press, "st", SimpleNamespace(button=button, rerun=lambda: done.append("drawn again")))
+    PRESSES.note(session, [])  # the message that asked for the page
+    return SimpleNamespace(draw=draw, done=done, click=lambda key: drawn[key]())
+
+
+def test_what_a_page_offers_is_done_once_in_order_also_if_its_own_drawing_never_comes(page, session):
+    page.draw("compare", "halt")
+    assert PRESSES.note(session, ["compare", "halt", "nothing"])
+    page.draw("compare")  # the drawing of a change beside it
+    assert PRESSES.perform(session.id) and page.done == ["compare", "halt"]
+    page.click("compare")  # Streamlit calls the button's function after all
+    assert page.done == ["compare", "halt"] and not PRESSES.perform(session.id)
+
+
+def test_a_part_that_did_something_has_the_whole_page_drawn_again(page, session):
+    page.draw("compare")
+    press.perform()
+    assert page.done == []
+    PRESSES.note(session, ["compare"])
+    press.perform()
+    assert page.done == ["compare", "drawn again"]
+
+
+def test_a_page_that_is_left_offers_nothing_and_a_flood_of_buttons_is_bounded(page, session):
+    page.draw("compare")
+    PRESSES.leave(session.id)
+    assert not PRESSES.note(session, ["compare"])
+    page.draw(*map(str, range(MOST_OFFERED)), "0", "one more")  # drawn last: not the first to go
+    assert PRESSES.note(session, ["0", "one more"]) and not PRESSES.note(session, ["1"])
+
+
+def test_without_messages_a_button_acts_when_streamlit_says_so(page, session, monkeypatch):
+    monkeypatch.setattr(press, "session_name", lambda: "of a test")
+    page.draw("compare")
+    page.click("compare")
+    assert page.done == ["compare"]
+
+
+def test_every_button_of_compare_and_debug_is_offered():
+    """Streamlit's own would be lost beside a change."""
+    for path in [*(ROOT / "ui" / "debug").glob("*.py"), ROOT / "ui" / "compare" / "page.py"]:
+        found = re.findall(r"(\w+)\.button\(", path.read_text(encoding="utf-8"))
+        assert set(found) <= {"press", "background"}, path

@@ -100,6 +100,49 @@ def test_every_press_does_what_its_label_said_or_says_that_it_came_too_late(serv
                 tab.until(lambda points=points: tab.words.get("data.inliers", "8") == str(points), 60)
 
 
+LONG = "data=random&data.inliers=30&data.outliers=5&model=B"  # all methods take some minutes
+SMALL = "data=random&data.inliers=8&data.outliers=2&model=B"
+
+
+def test_every_press_on_compare_is_done_beside_a_change(server: Server):
+    """Compare, then Stop comparing, each within a quarter of a second of a change in the sidebar."""
+    rng, points = random.Random(2), 30
+    with talking(server, LONG) as tab:
+        tab.say(page="compare")
+        for number in range(1, 1 + PRESSES // 6):
+            tab.settled()
+            tab.until(lambda: tab.enabled("compare"))
+            for key in ("compare", "stop comparing"):
+                tab.press(key)
+                tab.pump(rng.uniform(0.0, 0.25))
+                points = 61 - points  # 30 or 31
+                tab.set(BESIDE, [float(points)])
+                if key == "compare":
+                    tab.until(lambda number=number: f"table {number}" in tab.elements, 60)
+            tab.until(lambda: tab.server.solvers() == 0, 60)
+            assert f"table {number + 1}" not in tab.elements  # once
+
+
+def test_every_press_on_debug_is_done_beside_a_change(server: Server):
+    """An example is opened and work on it asked for, each within a quarter of a second of another change."""
+    rng = random.Random(3)
+    with talking(server, SMALL) as tab:
+        tab.say(page="debug")
+        tab.until(lambda: "ask ('retry', 'careful')" in tab.elements, 60)
+        for number in range(PRESSES // 10):
+            wanted = ["model prefers this", "optimiser stuck"][number % 2]
+            for key, shows in (
+                (f"debug An example: {wanted}", wanted.capitalize()),
+                ("ask ('retry', 'careful')", "gavel"),
+            ):
+                tab.settled()
+                tab.until(lambda key=key: tab.enabled(key))
+                tab.press(key)
+                tab.pump(rng.uniform(0.0, 0.25))
+                tab.say(values=True)
+                tab.until(lambda shows=shows: tab.says(shows), 60)
+
+
 ADDRESSES = (
     "",
     "data=turntable&data.left=15&data.right=40&data.points=25&model=C&method=adgm1&method.seed=3",

@@ -52,6 +52,7 @@ TUNING: dict[str, dict[str, str]] = {
         "adgm/bounds/pair_minorant.py": "ROUNDS",
         "adgm/bounds/tied_pairs.py": "LOOKS WARM PATIENCE",
         "adgm/explain/margins.py": "EFFORT FEWEST_SWEEPS SWEEPS TAKE",
+        "adgm/explain/paths.py": "MOST_MOVES MOST_ORDERED",
         "adgm/prices.py": "HELD NEARLY_EMPTY",
         "adgm/rivals/smac.py": "SWEEPS",
         "adgm/search/fusion.py": "ENUMERATED TRIED LARGE START_EFFORT LONGEST IN_VAIN",

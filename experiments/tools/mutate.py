@@ -23,6 +23,7 @@ from experiments.tools.reach import Reached, load, passes, traced
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("adgm", "assets", "experiments", "features", "tests", "ui", "app.py", "pyproject.toml", "README.md")
+WIDEST = 150  # letters of a line that is shown
 SPARE = 6.0  # seconds of computing that a mutant's tests may take beyond twice their usual time
 GUARDS: dict[str, str] = {
     "adgm/bounds/all_pairs.py": "lower_bound bound_nodes margins",
@@ -141,10 +142,11 @@ def sampled(modules: Sequence[str], count: int, seed: int) -> list[Mutant]:
 
 
 def difference(mutant: Mutant, tree: Path) -> str:
-    """The changed lines, before and after, written as `ast.unparse` writes them."""
+    """The change and the lines it is in, before and after, as `ast.unparse` writes them; long ones are cut."""
     whole = ast.unparse(ast.parse((tree / mutant.path).read_text(encoding="utf-8")))
     lines = unified_diff(whole.splitlines(), mutant.text.splitlines(), n=0, lineterm="")
-    return "\n".join(f"    {line}" for line in lines if line[:2] not in ("--", "++", "@@"))
+    told = [f"{mutant.before}  →  {mutant.after}", *(line for line in lines if line[:2] not in ("--", "++", "@@"))]
+    return "\n".join(f"    {line if len(line) <= WIDEST else line[:WIDEST] + ' …'}" for line in told)
 
 
 def copied(folder: Path) -> Path:

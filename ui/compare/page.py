@@ -25,11 +25,11 @@ from ui.jobs.scheduler import POOL
 from ui.match import exports, lead, live, timeline
 from ui.match.page import empty_state
 from ui.match.page_run import Run
-from ui.parts import canvas, run_book
+from ui.parts import canvas, press, run_book
 from ui.parts.escape import literal
 from ui.shell import admission, reload_store, warmup
 from ui.shell.pages import page
-from ui.shell.session_slots import CANVAS, COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
+from ui.shell.session_slots import CANVAS, COMPARE, COMPARED, ENTRANT, LEFT_OUT, OPTIONS, OPTIONS_OF, RUN
 
 TICK = 0.6  # seconds between two updates of the page
 ENDS = {
@@ -69,6 +69,7 @@ def show() -> Callable[[], None] | None:
     lead_place.html(question(chosen).html)
     with asked:
         compared, progress = compared_now(chosen)
+        COMPARE.pop()
     with stage:  # in every drawing of the page, as `live.show` explains
         ticking = progress is not None and progress.active
         st.fragment(status, run_every=POOL.unhurried(TICK) if ticking else None)(compared, progress)
@@ -135,13 +136,9 @@ def ask(chosen: Chosen, problem: Problem, active: bool) -> list[str]:
     with st.container(horizontal=True, vertical_alignment="bottom", key="ask"):
         button = st.empty()  # grey where no method is ticked
         methods = choose_methods(chosen.pair, problem)
-        go = button.button(
-            "Compare",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="compare",
-            disabled=not methods or active,
-        )
+        off = not methods or active
+        looks = {"type": "primary", "icon": ":material/play_arrow:", "disabled": off}
+        press.button("Compare", "compare", lambda: COMPARE.set(True), button, **looks)
         limit = st.number_input(
             "Time limit each (s)",
             1,
@@ -161,8 +158,11 @@ def ask(chosen: Chosen, problem: Problem, active: bool) -> list[str]:
             key="compare bound",
             help="Also look for a lower bound on the energy of every matching: how far from optimal can they be?",
         )
-    if go:
-        start(chosen, problem, methods, options, float(limit), bounded)
+    if COMPARE.get():
+        if active:
+            st.toast("Compare came too late: a comparison is going on.")
+        elif methods:
+            start(chosen, problem, methods, options, float(limit), bounded)
     return methods
 
 
@@ -243,6 +243,7 @@ def start(
     if earlier is not None:
         earlier.series.stop()
     COMPARED.set(Compared(series, chosen, limit, 1 + (earlier.number if earlier else 0)))
+    COMPARE.pop()
     st.rerun()
 
 
@@ -251,6 +252,7 @@ def start(
 
 def status(compared: Compared | None, drawn: Progress | None) -> None:
     """The live part of the page: how far it is. All else is drawn anew only when there is something new."""
+    press.perform()
     progress = None
     if compared is not None and drawn is not None:
         compared.series.touch()
@@ -262,7 +264,7 @@ def status(compared: Compared | None, drawn: Progress | None) -> None:
     if compared is None or progress is None:
         return
     if progress.active:
-        button.button("Stop comparing", icon=":material/stop:", key="stop comparing", on_click=compared.series.stop)
+        press.button("Stop comparing", "stop comparing", compared.series.stop, button, icon=":material/stop:")
         job = progress.job
         text = f"**{progress.current or 'Preparing'}**, {progress.parts + 1} of {progress.total}"
         if job is not None and job.status == "waiting" and job.position:

@@ -1,6 +1,7 @@
 """What Compare draws below its table: the matchings that differ, and the charts."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -9,6 +10,7 @@ from features.judge import comparison
 from features.models.base import Sense
 from features.plots.theme import KINDS
 from ui.jobs.comparison import Entrant, Progress, matching_of
+from ui.parts import press
 from ui.parts.charts.comparison import scatter_chart, time_chart
 from ui.parts.charts.legible import draw
 from ui.parts.pictures import inline
@@ -50,15 +52,8 @@ def differences(matchings: int) -> str:
 
 def opener(entrant: Entrant, best: bool, open_later: Callable[[Entrant], None]) -> None:
     """The button below a picture."""
-    st.button(
-        caption(entrant, best),
-        key=f"open {entrant.row.key}",
-        type="tertiary",
-        help="Open on the Match page",
-        on_click=open_later,
-        args=(entrant,),
-        disabled=entrant.job is None,
-    )
+    looks = {"type": "tertiary", "help": "Open on the Match page", "disabled": entrant.job is None}
+    press.button(caption(entrant, best), f"open {entrant.row.key}", partial(open_later, entrant), **looks)
 
 
 def caption(entrant: Entrant, best: bool) -> str:

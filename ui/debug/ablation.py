@@ -71,8 +71,7 @@ def show(case: Case, focus: Match | None) -> None:
     effect = effects[at[0]]
     st.image(inline(leave.drawn(case, effect.trials[0])[1]), caption=effect.what, width="stretch", alt=effect.what)
     if effect.variation.opens:
-        if st.button("Open on Match", key="ablation open", icon=":material/share:"):
-            leave.on_match(effect.trials[0].recipe)
+        leave.match_button(effect.trials[0].recipe, "ablation open")
     else:
         st.caption("The model has no parameter for this change, so it cannot be opened on Match.")
 

@@ -6,6 +6,7 @@ A question is any hashable value that tells one piece of work on a case from ano
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -13,6 +14,7 @@ from features.explain import Case
 from features.limits import LIMITS
 from ui.jobs.scheduler import POOL
 from ui.jobs.task import Progress, Task, Work
+from ui.parts import press
 from ui.parts.escape import literal
 from ui.shell import admission
 from ui.shell.session_slots import ANSWERS, WORK
@@ -58,6 +60,15 @@ def start(case: Case | None, question: Hashable, title: str, work: Work) -> None
         st.toast(str(error))
 
 
+def start_if_idle(case: Case | None, question: Hashable, title: str, work: Work) -> None:
+    """What a press of a button does, which may have been on its way while other work began."""
+    asked = WORK.get()
+    if asked is None or not busy():
+        start(case, question, title, work)
+    elif (asked.case, asked.question) != (case, question):
+        st.toast(f"{title} came too late: {asked.title} is under way.")
+
+
 def stop() -> None:
     asked = WORK.get()
     if asked is None:
@@ -78,15 +89,8 @@ def button(
     help: str = "",
 ) -> None:
     """Have it computed in the background; grey while something else is under way."""
-    st.button(
-        label,
-        key=f"ask {question}",
-        icon=icon,
-        help=help or None,
-        on_click=start,
-        args=(case, question, label, work),
-        disabled=busy(),
-    )
+    asked = partial(start_if_idle, case, question, label, work)
+    press.button(label, f"ask {question}", asked, icon=icon, help=help or None, disabled=busy())
 
 
 def show(was_busy: bool) -> None:
@@ -97,6 +101,7 @@ def show(was_busy: bool) -> None:
 
 
 def _show(was_busy: bool) -> None:
+    press.perform()
     asked = WORK.get()
     now = None if asked is None else asked.task.progress()
     if was_busy != (now is not None and now.active):
@@ -107,7 +112,7 @@ def _show(was_busy: bool) -> None:
         return
     asked.task.touch()
     if now.active:
-        halt.button("Stop working", icon=":material/stop:", key="stop working", on_click=asked.task.stop)
+        press.button("Stop working", "stop working", asked.task.stop, halt, icon=":material/stop:")
         waiting = "waiting for its turn" if now.status == "waiting" else now.text
         told.progress(now.share, f"**{asked.title}** {waiting}".strip())
     elif now.status == "failed":

@@ -115,10 +115,8 @@ def table(chosen: Sequence[Shown]) -> None:
         return
     one = chosen[at[0]]
     with st.container(horizontal=True, key="failures-open"):
-        if st.button("Debug this pair", key="failures debug", icon=":material/bug_report:"):
-            leave.on_debug(one.failure.trial.recipe)
-        if st.button("Open on Match", key="failures match", icon=":material/share:"):
-            leave.on_match(one.failure.trial.recipe)
+        leave.debug_button(one.failure.trial.recipe, "failures debug", "Debug this pair")
+        leave.match_button(one.failure.trial.recipe, "failures match")
     picture, points = st.columns([3, 2])
     picture.image(inline(one.picture), width="stretch", alt="The pair with its matching")
     lines = [

@@ -126,10 +126,8 @@ def outcome(case: Case, found: Fit) -> None:
         st.code(found.table.text(), language=None)
     recipe = replace(case.recipe, model_params=found.recipe.model_params)
     with st.container(horizontal=True, key="fit-use"):
-        if st.button("Use it on Match", key="fit use", type="primary", icon=":material/share:"):
-            leave.on_match(recipe)
-        if st.button("Debug this pair with it", key="fit debug", icon=":material/bug_report:"):
-            leave.on_debug(recipe)
+        leave.match_button(recipe, "fit use", "Use it on Match", type="primary")
+        leave.debug_button(recipe, "fit debug", "Debug this pair with it")
     python, command, link = st.tabs(["Python", "Command line", "Link"])
     python.code(recipe.as_python(), language="python")
     command.code(recipe.as_command(), language="bash")

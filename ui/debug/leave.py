@@ -1,5 +1,8 @@
 """Ways out of the Debug page: a run on the Match page, or another pair's case."""
 
+from functools import partial
+from typing import Any
+
 import streamlit as st
 
 from features.explain import Case
@@ -7,20 +10,29 @@ from features.explain.trials import Trial, place
 from features.pairs import Pair
 from features.recipe import OWN, Recipe
 from ui.choice import address
-from ui.debug.links import run_again
+from ui.debug.links import ask_again
 from ui.jobs.comparison import picture
+from ui.parts import press
 from ui.shell.pages import page
+from ui.shell.session_slots import TO_MATCH
 
 
-def on_match(recipe: Recipe) -> None:
-    """Turn to the Match page with this choice; to be called in the page's body, not in a callback."""
-    address.use(recipe)
-    st.switch_page(page("match"))
+def match_button(recipe: Recipe, key: str, label: str = "Open on Match", **looks: Any) -> None:
+    """A button that turns to the Match page with this choice."""
+    press.button(label, key, partial(TO_MATCH.set, recipe), **{"icon": ":material/share:", **looks})
 
 
-def on_debug(recipe: Recipe) -> None:
-    """Debug another run instead."""
-    run_again(recipe)
+def debug_button(recipe: Recipe, key: str, label: str) -> None:
+    """A button that debugs another run instead."""
+    press.button(label, key, partial(ask_again, recipe), icon=":material/bug_report:")
+
+
+def turn_if_asked() -> None:
+    """Turn to the Match page if a button asked for it."""
+    if recipe := TO_MATCH.get():
+        address.use(recipe)
+        TO_MATCH.pop()
+        st.switch_page(page("match"))
 
 
 def pair_of(case: Case, recipe: Recipe) -> Pair:

@@ -15,7 +15,7 @@ from features.tables import csv_text
 from ui.debug import background, picture
 from ui.debug.links import open_case
 from ui.jobs.task import Report
-from ui.parts import table
+from ui.parts import press, table
 from ui.parts.downloads import download
 
 MOST_LINES = 400
@@ -129,7 +129,7 @@ def retries(case: Case) -> None:
         if known is not None and known.value is not None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"debug-retry-{name}"):
                 st.markdown(f":material/gavel: *{attempt.label}.* {known.value.proves}", width="stretch")
-                st.button("Look at it", key=f"look {name}", on_click=look_at, args=(case, known.value))
+                press.button("Look at it", f"look {name}", partial(look_at, case, known.value))
 
 
 def try_again(case: Case, name: str, report: Report) -> Retry:

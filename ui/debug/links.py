@@ -32,10 +32,15 @@ def enter(case: "Case", focus: Match | None = None) -> None:
 
 def run_again(recipe: Recipe) -> None:
     """Turn to the page with a run that has to be made first."""
+    ask_again(recipe)
+    st.switch_page(page("debug"))
+
+
+def ask_again(recipe: Recipe) -> None:
+    """Make this run, and look at it, from the next drawing on; also for callbacks."""
     AGAIN.set(recipe)
     CASE.pop()
     FOCUS.pop()
-    st.switch_page(page("debug"))
 
 
 def open_case(case: "Case", focus: Match | None = None) -> None:

@@ -4,12 +4,13 @@ A case (`features.explain.Case`: recipe, pair, problem, answer; the truth and th
 Match's finished run, from a Compare entrant through Match, or from an Experiments row, which is run again;
 `ui.debug.links` leads here. A tab is a module here with a function `show(case, focus)`, listed in `TABS`; `focus` is
 the match that is being looked at, or None. It is called only while its tab is chosen. Long work goes through
-`ui.debug.background`: the tab draws `working.button(case, question, label, work)` and shows `working.answer(case,
-question)`; the frame shows progress and Stop.
+`ui.debug.background`: the tab draws `background.button(case, question, label, work)` and shows
+`background.answer(case, question)`; the frame shows progress and Stop.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -21,8 +22,9 @@ from features.explain.lessons import FAILING
 from features.models import MODELS
 from features.recipe import OWN, Recipe
 from ui.choice import address, dataset_download
-from ui.debug import ablation, background, confidence, failures, fit, ledger, path_to_truth, runs, sweep
+from ui.debug import ablation, background, confidence, failures, fit, leave, ledger, path_to_truth, runs, sweep
 from ui.jobs.task import Report
+from ui.parts import press
 from ui.parts.escape import literal
 from ui.shell.session_slots import AGAIN, CASE, FOCUS, MATCH, RUN, TOOL, begin
 
@@ -65,6 +67,7 @@ TABS = (
 
 
 def show() -> None:
+    leave.turn_if_asked()
     head, work, tool = (st.container(key=f"debug-{name}", gap="small") for name in ("head", "progress", "tool"))
     busy = background.busy()
     case = the_case()
@@ -146,11 +149,13 @@ def doors() -> None:
 
 def door(label: str, icon: str, recipe: Recipe, help: str | None = None) -> None:
     """A button that runs a recipe and opens what came of it."""
-    if st.button(label, icon=icon, key=f"debug {label}", help=help):
-        AGAIN.set(recipe)
-        if not lacks_data(recipe):
-            run(recipe)  # also one that has failed before
-        st.rerun()
+    press.button(label, f"debug {label}", partial(open_door, recipe), icon=icon, help=help)
+
+
+def open_door(recipe: Recipe) -> None:
+    AGAIN.set(recipe)
+    if not lacks_data(recipe):
+        run(recipe)  # also one that has failed before
 
 
 def heading(case: Case) -> Match | None:

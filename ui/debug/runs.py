@@ -120,8 +120,7 @@ def open_entry(entry: Entry) -> None:
     with st.container(border=True, key="book-entry"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Run {entry.number}**, {entry.trial.metrics.explanation}", width="stretch")
-            if st.button("Open on Match", key="book open", icon=":material/share:"):
-                leave.on_match(entry.trial.recipe)
+            leave.match_button(entry.trial.recipe, "book open")
         picture, curves = st.columns([3, 2])
         picture.image(inline(entry.picture), width="stretch", alt=f"Matching of run {entry.number}")
         if entry.curves is not None:

@@ -146,8 +146,8 @@ def open_button(shot: Shot, key: str) -> None:
     """A setting and what came of it: pressed, it opens on the Match page."""
     trial = shot.cell.trials[0]
     text = f"{', '.join(map(told, shot.cell.setting))}: {trial.metrics.caption}"
-    if st.button(text, key=key, type="tertiary", help=f"{trial.metrics.verdict or ''} Open on the Match page"):
-        leave.on_match(trial.recipe)
+    help = f"{trial.metrics.verdict or ''} Open on the Match page"
+    leave.match_button(trial.recipe, key, text, type="tertiary", help=help, icon=None)
 
 
 # ---- the smallest change -----------------------------------------------------------------------------------------
@@ -183,7 +183,5 @@ def show_change(case: Case, focus: Match | None, axis: Axis) -> None:
     icon = ":material/block:" if change.value is None else ":material/check_circle:"
     with st.container(horizontal=True, vertical_alignment="center", key="change-found"):
         st.markdown(f"{icon} {change.text}", width="stretch")
-        opens = change.trial is not None and change.value != change.now
-        if opens and st.button("Open on Match", key="change open", icon=":material/share:"):
-            assert change.trial is not None
-            leave.on_match(change.trial.recipe)
+        if change.trial is not None and change.value != change.now:
+            leave.match_button(change.trial.recipe, "change open")

@@ -153,7 +153,7 @@ def _more(chosen: Chosen | None, active: bool) -> None:
 
 def press(key: str) -> None:
     """The function of every button."""
-    PRESSES.press(session_name(), key)
+    PRESSES.press(session_name(), PRESSES.actions[key])
 
 
 def perform() -> None:

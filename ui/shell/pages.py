@@ -29,13 +29,16 @@ class Page:
         from ui.choice import address
         from ui.match import presses
         from ui.shell import admission, frame, presenter, reload_store, streamlit_patches, upload_quota, warmup
+        from ui.shell.session_slots import PAGE
 
         upload_quota.begin()
         admission.begin()
         frame.begin([page.entry for page in PAGES])
         with presenter.begin():
             reload_store.begin()
-        presses.PRESSES.perform(streamlit_patches.session_name())
+        presses.PRESSES.perform(session := streamlit_patches.session_name())
+        if PAGE.get() != self.name:
+            presses.PRESSES.leave(session)
         address.turn_to(self.name)
         frame.share(import_module(f"ui.{self.name}.page").show())
         if not self.settings:

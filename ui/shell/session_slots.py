@@ -57,6 +57,8 @@ OWN_PAIR: "Slot[Pair]" = Slot("own pair")  # it stays while another page is show
 MASK: "Slot[bool]" = Slot("masking")  # the stage takes regions (`ui.match.masking`)
 LINK: "Slot[bool]" = Slot("link followed")
 START: "Slot[bool]" = Slot("start asked")  # pressed in a part that is drawn alone; the whole page starts the run
+COMPARE: "Slot[bool]" = Slot("comparison asked")  # pressed; the next drawing of the page starts the comparison
+TO_MATCH: "Slot[Recipe]" = Slot("to open on Match")  # pressed on the Debug page, which turns there
 LATE: "Slot[str]" = Slot("pressed too late")  # what could not be done any more, in a sentence
 RHO: "Slot[tuple[int, float]]" = Slot("penalty shown")  # the number of a run and its ρ, with what was pressed since
 
