@@ -126,6 +126,10 @@ def silent(node: ast.AST, inside: ast.AST) -> bool:
     """Whether a node belongs to a message, an annotation, or a declared option."""
     if isinstance(inside, ast.Raise | ast.JoinedStr) or isinstance(node, ast.Raise | ast.JoinedStr | ast.arguments):
         return True
+    if (
+        isinstance(node, ast.keyword) and node.arg == "strict"
+    ):  # of zip: catches a mistake of ours, and does nothing else
+        return True
     if isinstance(node, ast.Assign) and called_name(node.value) in ("TypeVar", "NewType"):
         return True
     return called_name(node) in WORDLESS + TYPING
