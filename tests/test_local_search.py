@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.rounding import hungarian
 from adgm.search import tabu
-from adgm.search.local_search import Surroundings, apart, improve, iterated_local_search, polish, random_restart
+from adgm.search.local_search import (
+    Surroundings,
+    apart,
+    improve,
+    iterated_local_search,
+    mutual_costs,
+    polish,
+    random_restart,
+)
 from tests import oracles
 from tests.problems import mixed, planted, random_sparse
 
@@ -344,3 +352,25 @@ def test_a_tabu_search_climbs_out_of_a_valley_because_the_way_back_is_barred():
     change = surroundings.tabu_search(on, surroundings.pairs(on), 10)
     assert np.flatnonzero(on).tolist() == chosen.tolist()
     assert change == pytest.approx(problem.energy(on) - problem.energy(straight)) and change < 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["Dense", "symmetric", "listed", "Formula"])
+def test_what_variables_cost_alone_beside_others_and_together_are_differences_of_energies(kind, seed):
+    problem = one_kind(kind, 2, seed)
+    rng = np.random.default_rng(seed)
+    on = rng.random(12) < 0.2
+    some = np.flatnonzero(~on)[:5]
+    steps = np.eye(12)[some]
+    here, alone = problem.energy(on), np.array([problem.energy(on + one) for one in steps])
+    both = np.array([[problem.energy(on + one + other) for one in steps] for other in steps])
+    found = mutual_costs(problem, on, some)
+    assert found is not None
+    np.testing.assert_allclose(found[0], alone - here, atol=1e-9)
+    together = both - alone[:, None] - alone + here
+    off = ~np.eye(len(some), dtype=bool)
+    np.testing.assert_allclose(found[1][off], together[off], atol=1e-9)
+
+
+def test_hyperedges_have_no_mutual_costs():
+    assert mutual_costs(mixed((3, 4), 3), np.zeros(12, bool), np.arange(3)) is None

@@ -373,3 +373,11 @@ def test_it_refuses_what_is_no_matching():
 def test_bad_options_are_named(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         DD(**options)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_it_refuses_two_partners_where_one_is_allowed(turned):
+    two = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    problem = Problem((3, 3), [Dense(np.ones((3, 3)))])
+    with pytest.raises(ValueError, match=f"node 0 of graph {2 if turned else 1} 2 partners"):
+        bound(problem, two.T if turned else two)

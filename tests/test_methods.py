@@ -169,3 +169,17 @@ def test_degenerate_problems_end_without_a_warning(key, order):
                     warnings.simplefilter("error")
                     result = solve(problem, METHODS[key].make(), time_limit=20)
                 assert np.isfinite(result.energy) and np.isfinite(result.x).all()
+
+
+def test_what_methods_ask_of_a_problem():
+    assert {key for key, entry in METHODS.items() if not entry.one_to_one} == {
+        *("adgm", "adgm+", "adgm1", "adgm2", "fusion", "lap")
+    }
+    assert {key for key, entry in METHODS.items() if entry.needs_unary} == {"lap"}
+    assert {key for key, entry in METHODS.items() if entry.products} == {"faq"}
+
+
+@pytest.mark.parametrize(("key", "copies"), [("adgm1", 3), ("adgm2", 3), ("bcagm", 4), ("bcagm-lap", 4), ("bcagm3", 3)])
+def test_how_many_copies_of_the_matching_a_method_has(key, copies):
+    problem = mixed((3, 4), 3)
+    assert METHODS[key].make().init(problem).blocks.shape == (copies, problem.n)

@@ -15,6 +15,7 @@ from features.judge.metrics import (
     RoundedCurve,
     as_assignment,
     kinds,
+    kinds_of,
     matched_pairs,
     measure,
     measure_matches,
@@ -23,6 +24,7 @@ from features.judge.metrics import (
     objectives,
     ratio,
     score,
+    share_right,
     shares,
     true_assignment,
 )
@@ -278,3 +280,26 @@ def test_the_objective_counts_ordered_pairs_of_different_matches():
     expected = sum(problem.scale - (costs + costs.T)[a, b] for a in chosen for b in chosen if a != b)
     expected -= sum(2 * costs[a, a] for a in chosen)
     assert objectives(problem, metrics) == (pytest.approx(expected), pytest.approx(expected))
+
+
+@pytest.mark.parametrize("matching", [[1, 0, 2, -1, 4], [-1] * 5, [0, 1, -1, 3, 5]])
+def test_matches_by_kind_are_those_that_are_told_one_by_one(matching):
+    pair = pair_of((5, 6), [0, 1, 2, 3, -1])
+    pairs = [(i, j) for i, j in enumerate(matching) if j >= 0]
+    found = kinds_of(pair, pairs)
+    told = {kind: [one for one, name in zip(pairs, kinds(pair, pairs), strict=True) if name == kind] for kind in found}
+    assert {kind: list(map(tuple, one.tolist())) for kind, one in found.items() if kind != "missed"} == {
+        kind: one for kind, one in told.items() if kind != "missed"
+    }
+    alone = [i for i in range(4) if matching[i] < 0]
+    assert found["missed"].tolist() == [[i, i] for i in alone] and found["missed"].shape == (len(alone), 2)
+
+
+def test_the_share_of_a_relaxed_assignment_is_the_weight_it_gives_to_partners():
+    pair, x = pair_of((3, 4), [2, 0, -1]), np.random.default_rng(0).random((3, 4))
+    problem = Problem((3, 4), [Dense(np.ones((3, 4)))])
+    assert share_right(pair, problem, x.ravel()) == pytest.approx((x[0, 2] + x[1, 0]) / 2)
+    right = as_assignment(problem, [2, 0, 1])
+    assert share_right(pair, problem, right) == 1.0 and share_right(pair, problem, ~right) == 0.0
+    assert share_right(pair_of((3, 4), None), problem, right) is None
+    assert share_right(pair_of((3, 4), [-1, -1, -1]), problem, right) is None

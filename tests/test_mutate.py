@@ -9,7 +9,7 @@ import pytest
 
 from experiments.__main__ import main
 from experiments.tools import mutate, reach
-from experiments.tools.mutants import TUNING, Mutant, assigned, mutants
+from experiments.tools.mutants import TUNING, Mutant, assigned, mutants, text_of
 from experiments.tools.mutate import GUARDS, ROOT, UNGUARDED, sampled
 
 TEXT = '''max_of = max
@@ -35,7 +35,7 @@ def test_every_place_is_changed_once_and_words_are_left_alone():
     }
     whole = ast.unparse(ast.parse(TEXT)).splitlines()
     for one in found:
-        after = ast.unparse(ast.parse(one.text)).splitlines()
+        after = text_of(one, TEXT).splitlines()
         assert len(after) == len(whole) and sum(a != b for a, b in zip(whole, after, strict=True)) == 1
 
 
@@ -115,16 +115,16 @@ def test_it_is_known_which_test_runs_which_line(tiny):
         nothing: {},
     }
     trial = mutate.Trial(tiny)
-    assert [test for _, test in trial.tests(Mutant("share.py", 7, "", "", TEXT, (7,)))] == [division]
-    assert trial.tests(Mutant("share.py", 6, "", "", TEXT, (6,))) == []
-    assert len(trial.tests(Mutant("share.py", 1, "", "", TEXT))) == 2
+    assert [test for _, test in trial.tests(Mutant("share.py", 0, 7, "", "", (7,)))] == [division]
+    assert trial.tests(Mutant("share.py", 0, 6, "", "", (6,))) == []
+    assert len(trial.tests(Mutant("share.py", 0, 1, "", ""))) == 2
 
 
 @pytest.mark.long
 def test_a_mutant_survives_what_does_not_look_and_the_module_is_mended(tiny):
     trial = mutate.Trial(tiny)
-    assert not trial.survives(Mutant("share.py", 7, "a / b", "a * b", TEXT.replace("a / b", "a * b"), (7,)))
-    assert trial.survives(Mutant("share.py", 4, "", "", TEXT.replace("max_of(a, b)", "max_of(b, a)"), (4,)))
+    every = {one.after: one for one in mutants("share.py", TEXT)}
+    assert not trial.survives(every["a * b"]) and trial.survives(every["max_of(b, a)"])
     assert (tiny / "share.py").read_text(encoding="utf-8") == TEXT
 
 

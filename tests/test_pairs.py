@@ -364,3 +364,36 @@ def test_no_two_values_are_taken_for_one_another():
     assert len({digest(value) for value in plain}) == len(plain)
     same = twofold
     assert digest([same]) == digest([twofold]) != digest(same)
+
+
+@pytest.mark.parametrize(("one", "other"), [(0, 1), (1, 2), (0, 2**31), (7, 7)])
+def test_another_seed_chooses_other_outliers_and_another_order(one, other):
+    """Of 40,000 choices and factorials of orders, two seeds meet the same only if they are equal."""
+    xy = np.random.default_rng(0).uniform(0, 100, (22, 2))
+    pair = Pair(View(None, Keypoints(xy[:4])), View(None, Keypoints(xy)), np.arange(4), "many outliers")
+    makings = (
+        lambda seed: set(map(tuple, pair.with_outliers(8, seed).right.points.xy.tolist())),
+        lambda seed: pair.with_outliers(18, seed).right.points.xy.tolist(),
+        lambda seed: pair.shuffled(seed).truth.tolist(),
+        lambda seed: pair.shuffled(seed).right.points.xy.tolist(),
+    )
+    for make in makings:
+        assert make(one) == make(one) and (make(one) == make(other)) == (one == other)
+
+
+@pytest.mark.parametrize(("given", "looks"), [((), True), (("left",), False), (("right",), False)])
+def test_photographs_are_looked_at_again_only_if_both_sides_are_detected(given, looks, monkeypatch):
+    asked = []
+
+    def found(pictures, detector, counts, slants):
+        asked.append(slants)
+        return points((1, 1), (2, 2)), points((3, 3), (4, 4))
+
+    monkeypatch.setattr("features.pairs.found_in", found)
+    image = from_array(np.zeros((20, 20), np.uint8))
+    sides = tuple(points((5, 5)) if side in given else None for side in ("left", "right"))
+    pair = read_pair(image, image, points=sides, slants=True)
+    assert asked == [looks]
+    assert [len(pair.left.points), len(pair.right.points)] == [1 if side in given else 2 for side in ("left", "right")]
+    read_pair(image, image, points=sides, slants=False)
+    assert asked == [looks, False]

@@ -250,3 +250,31 @@ def test_a_proof_that_would_cost_more_than_its_turn_waits_for_a_longer_one(monke
     problem = mixed((6, 7), order=2, seed=1)
     solve(problem, Portfolio(**{**SHORT, "effort": 1e5}))
     assert asked and min(asked) >= problem.n**2 > portfolio.SHARE * problem.n * 6
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "ρ0"),
+        ({"factor": 4.0, "balance": False}, "4 × ρ0, growing only"),
+        ({"start": "random", "coupling": "chain", "split": 0}, "ρ0, random, chain, sorted copies"),
+        ({"split": 2, "restart": True, "start": "zeros"}, "ρ0, zeros, renumbered copies, restarts"),
+    ],
+)
+def test_a_member_says_in_what_it_differs(options, told):
+    assert str(Member(**options)) == told
+
+
+@pytest.mark.parametrize("balance", [True, False])
+def test_a_member_is_the_method_that_it_says(balance):
+    method = Member(4.0, balance, "random", "chain", seed=7).method(0.5, 30)
+    assert (method.rho0, method.start, method.coupling, method.seed, method.max_iter) == (2.0, "random", "chain", 7, 30)
+    assert (method.balance == 1.0) == (not balance) and method.escape and not method.round_every and not method.polish
+
+
+def test_members_after_the_first_are_like_them_from_random_starts_of_their_own():
+    for order in (2, 3):
+        first = [member(k, order, seed=5) for k in range(6)]
+        for k, later in enumerate(member(6 + k, order, seed=5) for k in range(6)):
+            assert (later.start, later.seed) == ("random", 11 + k)
+            assert replace(later, start=first[k].start, seed=5 + k) == first[k]

@@ -352,3 +352,16 @@ def test_only_what_is_worse_is_replaced(order):
     assert problem.energy(grown) < 0
     exact = replace(problem, rows=EXACTLY_ONE, cols=EXACTLY_ONE)
     assert or_from_hyperedges(exact, empty) is empty
+
+
+def test_a_fifth_of_the_matches_that_there_can_be_is_not_lost():
+    candidates = np.zeros((10, 10), bool)
+    candidates[:5, :10] = True
+    one = np.zeros((10, 10))
+    one[0, 0] = 1.0
+    few = Problem((10, 10), [Dense(-np.ones((10, 10)))], candidates=candidates)
+    assert not prices.lost(few, few.vector(one))  # one of five
+    many = Problem((10, 10), [Dense(-np.ones((10, 10)))])
+    assert prices.lost(many, many.vector(one))  # one of ten
+    one[1, 1] = 1.0
+    assert not prices.lost(many, many.vector(one))

@@ -407,3 +407,27 @@ def test_a_cost_on_an_edge_that_is_no_number_is_named(symmetric):
         assert Problem((4, 5), [formula]).scale
     i, j = (int(text) for text in re.findall(r"and (\d)→(\d)", str(told.value))[0])
     assert abs(i - j) == 2
+
+
+@pytest.mark.parametrize("tables", [False, True], ids=["of what it needs", "from tables"])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_gradient_at_a_matching_is_that_of_finite_differences(order, tables):
+    problem = mixed((2, 3), order)
+    assert not tables or problem.runtime
+    on = np.array([0, 1, 0, 0, 0, 1], bool)
+    step = 1e-4
+    slopes = [(problem.energy(on + step * e) - problem.energy(on - step * e)) / (2 * step) for e in np.eye(problem.n)]
+    assert_allclose(problem.gradient(on), slopes, rtol=1e-6, atol=1e-6)
+    assert problem.worth(on) == pytest.approx(problem.energy(on))
+
+
+def test_costs_that_are_all_zero_have_the_unit_one():
+    assert Problem((2, 2), [Dense(np.zeros((2, 2)))]).scale == 1.0
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_columns_of_a_formula_come_whole_and_in_order_from_any_number_of_threads(workers, monkeypatch):
+    monkeypatch.setattr(tables.potentials, "WORKERS", workers)
+    problem = Problem((3, 4), [Formula(*SIDES, lambda a, b: np.sin(3 * a * b)[..., 0], symmetric=False)])
+    block = np.random.default_rng(0).normal(size=12)
+    assert_allclose(problem.contract([block, block], 0), contraction(problem, [block, block], 0))

@@ -66,14 +66,14 @@ TUNING: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the module's path, the line, what it was and is, the whole text after it, and the lines that run
-    whenever the change is run; none if importing the module runs it."""
+    """One change: the module's path, its number among the module's mutants, the line, what it was and is, and the lines
+    that run whenever the change is run; none if importing the module runs it."""
 
     path: str
+    number: int
     line: int
     before: str
     after: str
-    text: str
     lines: tuple[int, ...] = ()
 
 
@@ -166,16 +166,26 @@ def assigned(statement: ast.stmt) -> str | None:
 
 def mutants(path: str, text: str) -> list[Mutant]:
     """All of a module, in the order of its lines."""
-    tree, found = ast.parse(text), []
+    return sorted(changed(path, ast.parse(text)), key=lambda one: one.line)
+
+
+def text_of(mutant: Mutant, text: str) -> str:
+    """The whole module after the change."""
+    tree = ast.parse(text)
+    return next(ast.unparse(tree) for one in changed(mutant.path, tree) if one == mutant)
+
+
+def changed(path: str, tree: ast.Module) -> Iterator[Mutant]:
+    """All mutants of a module; while one is looked at, the tree has its change."""
     tuned = {name for modules in TUNING.values() for name in modules.get(path, "").split()}
     left_out = {node for one in tree.body if assigned(one) in tuned for node in ast.walk(one)}
+    number = 0
     for place in list(places(tree)):
         node = place.node
         for other in changes(node) if node not in left_out else ():
-            place.put(ast.copy_location(other, node))
             before, after = (ast.unparse(each).splitlines()[0] for each in (node, other))
             if before != after or isinstance(node, ast.If):
-                changed = ast.unparse(ast.fix_missing_locations(tree))
-                found.append(Mutant(path, getattr(node, "lineno", 0), before, after, changed, place.lines))
-            place.put(node)
-    return sorted(found, key=lambda one: one.line)
+                place.put(ast.fix_missing_locations(ast.copy_location(other, node)))
+                yield Mutant(path, number, getattr(node, "lineno", 0), before, after, place.lines)
+                place.put(node)
+                number += 1

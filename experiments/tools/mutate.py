@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 
-from experiments.tools.mutants import Mutant, mutants
+from experiments.tools.mutants import Mutant, mutants, text_of
 from experiments.tools.reach import Reached, load, passes, traced
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,7 +119,7 @@ class Trial:
         earlier test may have run it."""
         module, near, files = self.tree / mutant.path, self.tests(mutant), self.guards(mutant.path)
         original, stamp = module.read_bytes(), module.stat().st_mtime
-        module.write_text(mutant.text, encoding="utf-8")
+        module.write_text(text_of(mutant, original.decode()), encoding="utf-8")
         self.tried += 1
         os.utime(module, (stamp, stamp + self.tried))  # no mutant meets another's compiled module
         try:
@@ -145,8 +145,9 @@ def sampled(modules: Sequence[str], count: int, seed: int) -> list[Mutant]:
 
 def difference(mutant: Mutant, tree: Path) -> str:
     """The change and the lines it is in, before and after, as `ast.unparse` writes them; long ones are cut."""
-    whole = ast.unparse(ast.parse((tree / mutant.path).read_text(encoding="utf-8")))
-    lines = unified_diff(whole.splitlines(), mutant.text.splitlines(), n=0, lineterm="")
+    text = (tree / mutant.path).read_text(encoding="utf-8")
+    whole, now = ast.unparse(ast.parse(text)), text_of(mutant, text)
+    lines = unified_diff(whole.splitlines(), now.splitlines(), n=0, lineterm="")
     told = [f"{mutant.before}  →  {mutant.after}", *(line for line in lines if line[:2] not in ("--", "++", "@@"))]
     return "\n".join(f"    {line if len(line) <= WIDEST else line[:WIDEST] + ' …'}" for line in told)
 
