@@ -52,7 +52,7 @@ def differences(matchings: int) -> str:
 
 def opener(entrant: Entrant, best: bool, open_later: Callable[[Entrant], None]) -> None:
     """The button below a picture."""
-    looks = {"type": "tertiary", "help": "Open on the Match page", "disabled": entrant.job is None}
+    looks: dict[str, Any] = {"type": "tertiary", "help": "Open on the Match page", "disabled": entrant.job is None}
     press.button(caption(entrant, best), f"open {entrant.row.key}", partial(open_later, entrant), **looks)
 
 
