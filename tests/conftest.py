@@ -24,7 +24,7 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.load_profile("repeatable")
 
 
-WITH_BROWSER = ("_browser.py", "test_canvas.py", "test_presses_long.py")  # how the names of their files end
+WITH_BROWSER = ("_browser.py", "test_boards.py", "test_canvas.py", "test_presses_long.py")  # how the names of their files end
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 
 
@@ -80,9 +80,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The group with the browser comes first, so that it is not left alone at the end."""
-    alone = [item.nodeid for item in items if item.get_closest_marker("browser") and group(item.path.name) != "browser"]
-    if alone:
-        raise pytest.UsageError(f"{alone[0]} needs a browser: name its file …_browser.py, or add it to WITH_BROWSER.")
     items.sort(key=lambda item: group(item.path.name) != "browser")
 
 
