@@ -24,7 +24,8 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.load_profile("repeatable")
 
 
-WITH_BROWSER = ("_browser.py", "test_boards.py", "test_canvas.py", "test_presses_long.py")  # how the names of their files end
+# How the names of their files end
+WITH_BROWSER = ("_browser.py", "test_boards.py", "test_canvas.py", "test_presses_long.py")
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 
 
