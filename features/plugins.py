@@ -53,7 +53,7 @@ class Kind:
 
 
 KINDS = (
-    Kind("model", "MODELS", MODELS, Model, "a formula's text, own_model(function) or Model(…)"),
+    Kind("model", "MODELS", MODELS, Model, "own_model(…) or Model(…)"),
     Kind("method", "METHODS", METHODS, Entry, "Entry(label, make, orders, cite)"),
     Kind("data set", "DATASETS", DATASETS, Dataset, "pair_folder(folder) or Dataset(…)"),
 )
@@ -160,8 +160,6 @@ def _labelled(kind: Kind, key: str, place: Path) -> Any:
     """A new entry, checked, as it is shown."""
     where = f"{_where(place, key)}: {kind.name}[{key!r}]"
     entry: Any = kind.registry[key]
-    if kind.expected is Model and isinstance(entry, str):
-        entry = _formula(entry, where)
     if not isinstance(key, str) or not KEY.fullmatch(key):
         raise PluginError(f"{where} has a key that no link can carry; expected letters, digits, _, + and -.")
     if not isinstance(entry, kind.expected):
@@ -183,14 +181,6 @@ def _where(place: Path, key: str) -> str:
     lines = place.read_text(encoding="utf-8", errors="replace").splitlines()
     line = next((k for k, text in enumerate(lines, 1) if f'"{key}"' in text or f"'{key}'" in text), None)
     return _at(place, line)
-
-
-def _formula(text: str, where: str) -> Model:
-    try:
-        return MODELS[text]
-    except (ValueError, KeyError) as error:
-        told = error if isinstance(error, ValueError) else "it is no formula"
-        raise PluginError(f"{where}: {told}.".replace("..", ".")) from error
 
 
 def _guarded(place: Path, work: Callable[..., Any], *args: Any, **values: Any) -> Any:

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adgm import AT_MOST_ONE, Problem
+from experiments.spec import Panel, Variant
 from features.explain.case import case_of, parted
 from features.explain.separation import auc, separations
+from features.explain.sweeps import Axis
 from features.explain.trials import needs_images
 from features.formulas import build, toml_file
 from features.formulas.build import model_of
@@ -31,8 +34,9 @@ from features.formulas.link import packed, unpacked
 from features.formulas.quantities import ORDERS, QUANTITIES, Measured, written
 from features.formulas.ready import READY
 from features.formulas.records import FormulaError
+from features.formulas.split import as_formula
 from features.formulas.text import model_text, parse
-from features.formulas.typeset import curve
+from features.formulas.typeset import curve, tree
 from features.models import MODELS
 from features.models.sampled import nearest_tuples
 from features.pairs import Pair, View
@@ -241,6 +245,52 @@ def test_a_ready_model_and_its_text_are_the_same_problem(key):
         a, b = ready.build(pair, **values), mine.build(pair, **values)
         assert true_energies(a, pair) == true_energies(b, pair)
         assert (a.rows, a.cols, a.scale) == (b.rows, b.cols, b.scale)
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("C", {"eta": 0.2, "rows": "any"}),
+        ("third", {}),
+        ("third", {"tuples": 9, "neighbours": 4, "seed": 3}),
+        ("third", {"sampling": "all", "tuples": 5}),
+        ("affine", {"neighbours": 7}),
+    ],
+)
+def test_a_ready_model_is_opened_as_a_formula_with_its_values(key, values):
+    recipe, pair = Recipe("random", model=key, model_params=values), pair_of(6, 7)
+    opened = as_formula(recipe)
+    assert opened.model != key and opened.method == recipe.method
+    a, b = recipe.problem(pair), opened.problem(pair)
+    assert true_energies(a, pair) == true_energies(b, pair) and a.rows == b.rows
+    assert as_formula(Recipe(model="photo")) is None
+
+
+def test_a_formula_is_swept_and_declared_in_an_experiment():
+    text = "edges k * change + turn\nk = 1 in 0..4"
+    recipe = Recipe("random", {"inliers": 5}, text)
+    assert Axis.parse(recipe, "model.k=0..4:3").values == (0.0, 2.0, 4.0)
+    panel = Panel("Mine", "random", text, varies="model.k", values=(0.5, 2.0), count=2)
+    unit = panel.setup(2.0, {}, 0, Variant("adgm", "adgm"), 0)
+    assert unit.model == text and unit.model_params == {"k": 2.0}
+    with pytest.raises(ValueError, match="Line 1, column 7"):
+        Panel("Mine", "random", "edges d", count=2)
+
+
+@given(expressions)
+@settings(max_examples=100, derandomize=True, deadline=None)
+def test_latex_is_balanced_and_raises_nothing_twice(node):
+    for text in (tree(node, 2), tree(node, 0)):
+        assert text.count("{") == text.count("}") and text.count(r"\left") == text.count(r"\right")
+        assert not re.search(r"\^\{[^{}]*\}\^", text)
+
+
+@pytest.mark.parametrize("one", QUANTITIES, ids=lambda one: f"{one.name}{one.order}")
+def test_every_quantity_can_be_raised(one):
+    for name in one.written:
+        text = tree(read(f"{name}^2"), one.order)
+        assert not re.search(r"\^\{[^{}]*\}\^", text)
+        assert text.endswith("^{2}")
 
 
 def test_an_edge_that_is_turned_round_counts_as_the_mean():

@@ -49,7 +49,7 @@ def springs(left, right, stiffness=1.0):
 
 
 MODELS["springs"] = own_model(springs)
-MODELS["ratio"] = "edges change"
+MODELS["ratio"] = own_model("edges change")
 METHODS["patient"] = Entry("Patient ADGM", partial(ADGM, rho0=1.0), range(1, 100), "ours")
 DATASETS["mine"] = pair_folder(Path(__file__).parent / "pairs", "mine")
 """
@@ -133,10 +133,12 @@ def test_the_pairs_of_a_folder_have_points_and_truth(plugin, tmp_path):
         ("\n\nraise SystemExit(3)", "my_models.py, line 3: SystemExit: 3."),
         ("def f():\n    1 / 0\nf()", "my_models.py, line 2: ZeroDivisionError: division by zero."),
         ("MODELS['A'] = MODELS['B']", "my_models.py, line 2: MODELS['A'] is there already"),
-        ("MODELS['mine'] = 3", "my_models.py, line 2: MODELS['mine'] is a int; expected a formula's text"),
-        ("MODELS['mine'] = 'edges d'", "my_models.py, line 2: MODELS['mine']: Line 1, column 7: d has a value"),
-        ("MODELS['mine'] = 'edges'", "MODELS['mine']: it is no formula"),
-        ("MODELS['my model'] = 'edges d1'", "a key that no link can carry"),
+        ("MODELS['mine'] = 3", "my_models.py, line 2: MODELS['mine'] is a int; expected own_model("),
+        (
+            "MODELS['mine'] = own_model('edges d')",
+            "line 2: FormulaError: Line 1, column 7: d has a value",
+        ),
+        ("MODELS['my model'] = own_model('edges d1', label='L')", "a key that no link can carry"),
         ("METHODS['mine'] = Entry('Mine', int, range(1, 3), '')", "makes a int without init()"),
         ("METHODS['mine'] = Entry('Mine', lambda: 1 / 0, range(1, 3), '')", "cannot be made without options"),
         ("DATASETS['mine'] = DATASETS['random']", "whose own key is 'random'"),
@@ -145,7 +147,7 @@ def test_the_pairs_of_a_folder_have_points_and_truth(plugin, tmp_path):
 def test_mistakes_are_told_with_file_and_line_and_leave_nothing_behind(plugin, content, sentence, capsys):
     if "[" in content:
         imports = "from adgm import METHODS; from adgm.methods import Entry; from features.datasets import DATASETS"
-        content = f"{imports}; from features.models import MODELS\n{content}"
+        content = f"{imports}; from features.models import MODELS, own_model\n{content}"
     path = plugin(content)
     before = [list(kind.registry.items()) for kind in plugins.KINDS]
     assert main(["models", "--plugin", str(path)]) == 2

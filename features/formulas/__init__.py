@@ -17,7 +17,7 @@ What a page needs:
 * `build.model_of(text) -> Model`; `build.parts(formula, pair, values, summands=True)`: potentials by summand.
 * `quantities.QUANTITIES`: name, order, label, tip, unit, `.written` (the names in a formula); `expression.FUNCTIONS`.
 * `typeset.latex(formula)`, `typeset.term_latex(term)` for st.latex; `typeset.curve(term, over, values)`.
-* `ready.READY[key]`: the text of a ready model ("start from C").
+* `ready.READY[key]`: the text of a ready model; `split.as_formula(recipe)`: the same run as a formula ("start from C").
 * `features.explain.separation.separations(recipe, pair)`: does it tell right from wrong?
 * `link.packed(text)`, `link.unpacked(word)`: as one word of a link; `toml_file.read(data)`, `toml_file.write(formula)`.
 '''

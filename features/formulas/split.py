@@ -1,4 +1,8 @@
-"""The parts of a model that is a sum: model C's length and direction are two parts of one potential."""
+"""A model as a formula: the parts of one that is a sum, as model C is, and a ready one to start from."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from features.formulas.build import Part, parts
 from features.formulas.ready import READY
@@ -15,10 +19,38 @@ def formula_of(key: str) -> FormulaText | None:
     return None if text is None else model_text(text)
 
 
+def as_formula(recipe: Recipe) -> Recipe | None:
+    """The same run with its ready model as a formula, to be changed from there; None where the model has none."""
+    if recipe.model not in READY:
+        return None
+    text, values = READY[recipe.model], dict(recipe.model_params)
+    if recipe.model in ("third", "affine"):
+        text = sampled_text(text, MODELS[recipe.model].values(**_own(recipe)))
+    known = {*CONSTRAINED, *(one.name for one in model_text(text).parameters)}
+    return replace(recipe, model=text, model_params={name: value for name, value in values.items() if name in known})
+
+
+def sampled_text(text: str, values: Mapping[str, Any]) -> str:
+    """The text of a model that samples, with its parameters in the place where a formula has them."""
+    formula = model_text(text)
+    (term,) = formula.terms
+    every, tuples, neighbours = values["sampling"] == "all", int(values["tuples"]), int(values["neighbours"])
+    place = replace(
+        term.place,
+        graph="all" if every else "",
+        sample=0 if every else tuples,
+        with_nearest=0 if every else neighbours,
+    )
+    return replace(formula, terms=(replace(term, place=place),)).text
+
+
+def _own(recipe: Recipe) -> dict[str, Any]:
+    return {name: value for name, value in recipe.model_params.items() if name not in CONSTRAINED}
+
+
 def summands(recipe: Recipe, pair: Pair) -> list[Part] | None:
     """The potentials of a recipe's model by summand; None where it is no formula."""
     formula = formula_of(recipe.model)
     if formula is None:
         return None
-    values = {name: value for name, value in recipe.model_params.items() if name not in CONSTRAINED}
-    return parts(formula, pair, MODELS[recipe.model].values(**values), summands=True)
+    return parts(formula, pair, MODELS[recipe.model].values(**_own(recipe)), summands=True)

@@ -58,7 +58,7 @@ def tree(node: Node, order: int, least: int = 0) -> str:
     elif node.kind == "^":
         base = node.args[0]
         inner = tree(base, order, POWER + 1)
-        whole = rf"\left({inner}\right)" if base.kind == "/" or base.name in _raised(order) else inner
+        whole = rf"\left({inner}\right)" if base.kind == "/" or (base.kind == "name" and _compound(inner)) else inner
         return f"{whole}^{{{tree(node.args[1], order)}}}"
     else:
         strength = BINDING[node.kind]
@@ -71,9 +71,9 @@ def tree(node: Node, order: int, least: int = 0) -> str:
     return rf"\left({text}\right)" if strength < least else text
 
 
-def _raised(order: int) -> set[str]:
-    """Names whose symbols are more than a letter with an index."""
-    return {name for name, (one, _) in written(order).items() if order and (" " in one.symbol or "^" in one.symbol)}
+def _compound(symbol: str) -> bool:
+    """Whether a name's symbol is more than letters with an index, and cannot be raised as it stands."""
+    return " " in symbol or "^" in symbol or symbol.startswith(r"\cos")
 
 
 def _name(name: str, order: int) -> str:

@@ -1,7 +1,8 @@
-"""A user's own model: a function of two point sets becomes an entry of MODELS in one line."""
+"""A user's own model: a formula, or a function of two point sets, becomes an entry of MODELS in one line."""
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 
 from adgm import Problem
@@ -11,14 +12,15 @@ from features.parameters import Value
 
 
 def own_model(
-    function: Callable[..., Problem],
+    function: Callable[..., Problem] | str,
     *,
     label: str | None = None,
     orders: tuple[int, ...] = (2,),
     sense: Sense = "cost",
     formula: str = "",
 ) -> Model:
-    r"""A model from a function of two `Keypoints`, then perhaps numbers with defaults, to an `adgm.Problem`.
+    r"""A model from a formula, or from a function of two `Keypoints`, then perhaps numbers with defaults, to an
+    `adgm.Problem`.
 
     For example, springs between all points, each matched to one of the other side:
 
@@ -30,9 +32,17 @@ def own_model(
 
         MODELS["springs"] = own_model(springs)
 
+    A text is a formula (`features.formulas`), as in `own_model("edges abs(d1 - d2)", label="Lengths")`, which says
+    itself of which orders and sense it is.
+
     The numbers become the model's parameters, and the docstring's first line says when to use it. Costs are minimised;
     a function that returns negated similarities says so with `sense="similarity"`.
     """
+    if isinstance(function, str):
+        from features.formulas.build import model_of  # which needs the ready models
+
+        found = model_of(function)
+        return found if label is None else replace(found, label=label)
     name = getattr(function, "__name__", "the model")
     arguments = list(inspect.signature(function).parameters.values())
     if len(arguments) < 2:
