@@ -222,7 +222,15 @@ def test_mistakes_have_a_line_and_a_column(text, line, column, words):
 
 def test_every_mistake_is_told_and_likely_slips_are_hinted_at():
     assert [one.line for one in parse("edges d\npoints (\nprice 1").mistakes] == [1, 2]
-    assert "did you mean looks?" in parse("points look * 2").hints[0].message
+    for text, meant in (
+        ("points look * 2", "looks?"),
+        ("points looks1", "looks?"),
+        ("edges d3 + d1", "d1 or d2?"),
+        ("edges D1 - d2", "d1?"),
+    ):
+        (hint,) = parse(text).hints
+        assert hint.message.endswith(f"did you mean {meant}") and hint.column == len(text.split()[0]) + 2
+    assert not parse("edges s2 * d1").hints
 
 
 # ---- the same problems -------------------------------------------------------------------------------------------
@@ -304,6 +312,16 @@ def test_an_edge_that_is_turned_round_counts_as_the_mean():
     back = max(xy[0][i1, 0] - xy[0][j1, 0], 0) * (xy[1][i2, 0] - xy[1][j2, 0])
     assert np.isclose(problem.energy(x), forth + back)
     assert problem.potentials[0].symmetric
+
+
+@pytest.mark.parametrize("text", [READY["C"], "edges max(dx1, 0) * dx2 on delaunay", "edges 2"])
+def test_many_edges_are_computed_when_they_are_needed_at_the_same_costs(text, monkeypatch):
+    pair = pair_of(6, 7)
+    stored = MODELS[text].build(pair)
+    monkeypatch.setattr(build, "MOST_NUMBERS", -1)
+    lazy = MODELS[text].build(pair)
+    assert callable(lazy.potentials[0].left) and not callable(stored.potentials[0].left)
+    assert true_energies(lazy, pair) == true_energies(stored, pair)
 
 
 def test_a_price_lets_points_stay_alone_and_a_graph_says_where_edges_live():

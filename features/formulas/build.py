@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from adgm import Dense, Formula, Sparse
 from adgm.costs.numbers import MOST
 from adgm.machine.deadline import check_time
-from adgm.potentials import CHUNK
+from adgm.potentials import CHUNK, Attributes
 from features.formulas.expression import Node, evaluate
 from features.formulas.quantities import (
     GAP,
@@ -33,7 +33,9 @@ from features.points.graphs import GRAPHS, all_tuples, draw_tuples
 from features.points.keypoints import Keypoints
 
 Floats = NDArray[np.float64]
+Tuples = NDArray[np.int64]
 Values = Mapping[str, Any]
+MOST_NUMBERS = 8_000_000  # of the edges of one side that are kept at once
 TESTED = 256  # pairs of edges that a formula is tried on before a solver sees it
 LABEL = "Your formula"
 USE = "A model of your own, written as a formula."
@@ -204,7 +206,7 @@ def _edges(term: Term, pair: Pair, values: Values) -> Formula:
     odd = any(not written(2)[name][0].even for name in term.quantities)
     used = tuple((name, float(values[name])) for name in term.parameters)
     cost = EdgeCost(term, tuple(columns), used, odd)
-    left, right = (_edge_columns(view.points, columns, odd) for view in (pair.left, pair.right))
+    left, right = (_attributes(view.points, columns, odd) for view in (pair.left, pair.right))
     graph = _graph_of(term)
     build = (
         None
@@ -217,7 +219,7 @@ def _edges(term: Term, pair: Pair, values: Values) -> Formula:
         for side, view in (("left", pair.left), ("right", pair.right))
     }
     found = Formula(left, right, cost, **edges, where="both" if of == "both" else "either")  # type: ignore[arg-type]
-    _try_edges(term, found, cost)
+    _try_edges(term, found, cost, pair.shape)
     return found
 
 
@@ -225,20 +227,25 @@ def _graph_of(term: Term) -> str | None:
     return "nearest" if term.place.nearest else term.place.graph or None
 
 
-def _edge_columns(points: Keypoints, names: list[str], turned: bool) -> Floats:
-    """(n, n, k): the quantities of every edge i → j, and with `turned` those of j → i behind them."""
-    i, j = np.arange(len(points))[:, None], np.arange(len(points))[None, :]
-    found = [
-        column for nodes in ((i, j), (j, i))[: 1 + turned] for column in _columns(points, nodes, 2, names).values()
-    ]
-    whole = [np.broadcast_to(column, (len(points), len(points))) for column in found]
-    return np.stack(whole, axis=2) if whole else np.empty((len(points), len(points), 0))
+def _attributes(points: Keypoints, names: list[str], turned: bool) -> Floats | Attributes:
+    """(n, n, k): the quantities of every edge i → j, and with `turned` those of j → i behind them; as a function of i
+    and j where that would take too much memory."""
+    compute = partial(_edge_columns, points, tuple(names), turned)
+    nodes = np.arange(len(points))
+    large = len(points) ** 2 * len(names) * (1 + turned) > MOST_NUMBERS
+    return compute if large else compute(nodes[:, None], nodes[None, :])
 
 
-def _try_edges(term: Term, formula: Formula, cost: EdgeCost) -> None:
+def _edge_columns(points: Keypoints, names: tuple[str, ...], turned: bool, i: Tuples, j: Tuples) -> Floats:
+    shape = np.broadcast_shapes(i.shape, j.shape)
+    ways = ((i, j), (j, i))[: 1 + turned]
+    found = [column for nodes in ways for column in _columns(points, nodes, 2, list(names)).values()]
+    return np.stack([np.broadcast_to(column, shape) for column in found], axis=-1) if found else np.empty((*shape, 0))
+
+
+def _try_edges(term: Term, formula: Formula, cost: EdgeCost, shape: tuple[int, int]) -> None:
     """On some pairs of edges: what is wrong on others is told when a solver meets them."""
-    assert isinstance(formula.left, np.ndarray) and isinstance(formula.right, np.ndarray)
-    n1, n2 = len(formula.left), len(formula.right)
+    n1, n2 = shape
     if min(n1, n2) < 2:
         return
     rng = np.random.default_rng(0)
@@ -247,7 +254,8 @@ def _try_edges(term: Term, formula: Formula, cost: EdgeCost) -> None:
     if formula.on_edges:
         kept = formula.lives(i1, j1, i2, j2)
         i1, j1, i2, j2 = i1[kept], j1[kept], i2[kept], j2[kept]
-    left, right = formula.left[i1, j1], formula.right[i2, j2]
+    sides = ((formula.left, i1, j1), (formula.right, i2, j2))
+    left, right = (each(i, j) if callable(each) else each[i, j] for each, i, j in sides)
     _check(term, cost(left, right), cost.given(left, right), {"left edge": (i1, j1), "right edge": (i2, j2)})
 
 

@@ -147,9 +147,8 @@ class _Reading:
                     told = f"here there are {', '.join(mine)}" if mine else "a price takes numbers and parameters only"
                     raise Wrong(f"{part.name} is a quantity of {word}; {told}.", part.column)
             _check_name(part.name, part.column)
-            near = get_close_matches(part.name, mine, 1, 0.75)
-            if near:
-                hint = f"{part.name} is a parameter; did you mean {near[0]}?"
+            if near := _near(part.name, order):
+                hint = f"{part.name} is a parameter; did you mean {near}?"
                 self.hints.append(Mistake(number, column + part.column + 1, hint))
 
     def _declare(self, found: list[Token], number: int, column: int) -> None:
@@ -200,6 +199,16 @@ class _Reading:
             message = f"A model has at most {MOST_PARAMETERS} parameters, this one {len(model.names)}."
             self.mistakes.append(Mistake(line, column + 1, message))
         return Parsed(None if self.mistakes else model, tuple(self.mistakes), tuple(self.hints))
+
+
+def _near(name: str, order: int) -> str:
+    """A quantity that may be meant by another name: another side's number, another case, or a slip."""
+    mine, stem = written(order), name.rstrip("0123456789")
+    if stem != name and stem in named(order):
+        return " or ".join(named(order)[stem].written)
+    if name.lower() in mine:
+        return name.lower()
+    return next(iter(get_close_matches(name, mine, 1, 0.75)), "")
 
 
 def _reader(piece: str, found: list[Token], begin: int) -> Reader:
