@@ -215,6 +215,16 @@ def test_the_record_says_what_was_written():
         ("edges lambda * d1", 1, 7, "cannot be the name"),
         ("d1 = 5", 1, 1, "is a quantity"),
         ("# nothing", 1, 1, "no potential"),
+        ("edges d1\n" * 9, 9, 1, "at most 8 potentials"),
+        ("edges " + " + ".join(f"k{k}" for k in range(21)), 1, 1, "at most 20 parameters"),
+        ("edges d1\nprice 1\nprice 2", 3, 1, "a price already"),
+        ("name a\nname b\nedges d1", 2, 1, "a name already"),
+        ("edges k * d1\nk = 1\nk = 2", 3, 1, "declared already"),
+        ("edges k * d1\nk = 1 in 0..2 step 3", 2, 1, "does not fit"),
+        ("edges k * d1\nk = 1e13", 2, 5, "too large"),
+        ("edges k * d1\nk = 1 in 0", 2, 11, "two ends"),
+        ("points 1 " + "+ 1 " * 130, 1, 501, "at most 500 characters"),
+        ("edges d1\n" + "# " * 2000, 1, 1, "at most 4000 characters"),
         ("", 1, 1, "no potential"),
     ],
 )
@@ -224,6 +234,13 @@ def test_mistakes_have_a_line_and_a_column(text, line, column, words):
     assert (mistake.line, mistake.column) == (line, column)
     with pytest.raises(FormulaError, match="Line"):
         model_text(text)
+
+
+def test_a_parameter_has_a_usual_range():
+    model = model_text("edges a * d1 + b * d2 + c\nb = 5\nc = -3")
+    a, b, c = ((one.default, one.low, one.high, one.step) for one in model.parameters)
+    assert a == (1.0, 0.0, 10.0, 0.1) and b == (5.0, 0.0, 50.0, 0.5) and c == (-3.0, -3.0, 10.0, 0.1)
+    assert model_text(model.text) == model
 
 
 def test_every_mistake_is_told_and_likely_slips_are_hinted_at():
