@@ -59,7 +59,6 @@ def slow(monkeypatch):
         monkeypatch.setitem(
             METHODS, key, Entry(key, lambda options=options, **more: Slow(**options, **more), ANY_ORDER, "")
         )
-        monkeypatch.setitem(comparison.LABELS, key, key)
     monkeypatch.setattr(module, "load", lambda setup: None)
 
 

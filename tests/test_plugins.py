@@ -175,7 +175,6 @@ def test_the_app_tells_a_mistake_before_it_starts(plugin, monkeypatch, capsys):
 def test_the_app_takes_the_file_and_leaves_the_other_words(plugin, monkeypatch):
     started = []
     monkeypatch.setattr(launch, "streamlit", lambda: started.append(list(sys.argv)))
-    monkeypatch.setattr(launch.streamlit_patches, "begin", lambda: None)
     words = ["adgm-explorer", "--plugin", str(plugin(GOOD)), "--server.port=9"]
     monkeypatch.setattr(sys, "argv", words)
     launch.main()
