@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Node:
             yield node
             waiting += node.args[::-1]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """What it depends on, in the order in which it is written."""
         return tuple(dict.fromkeys(node.name for node in self.walk() if node.kind == "name" and node.name != PI))

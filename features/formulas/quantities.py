@@ -87,15 +87,11 @@ def _vector(points: Keypoints, nodes: Nodes) -> Floats:
     return np.asarray(points.xy[nodes[1]] - points.xy[nodes[0]])
 
 
-def _length(points: Keypoints, nodes: Nodes) -> Floats:
+def _polar(points: Keypoints, nodes: Nodes) -> Floats:
+    """(…, 3): length and unit vector; an edge of no length has no direction: (0, 0)."""
     vectors = _vector(points, nodes)
-    return np.asarray(np.hypot(vectors[..., 0], vectors[..., 1]))
-
-
-def _unit(points: Keypoints, nodes: Nodes) -> Floats:
-    """Of length 1; an edge of no length has no direction: (0, 0)."""
-    vectors, length = _vector(points, nodes), _length(points, nodes)[..., None]
-    return np.asarray(vectors / np.where(length > 0, length, 1))
+    length = np.hypot(vectors[..., 0], vectors[..., 1])[..., None]
+    return np.concatenate([length, vectors / np.where(length > 0, length, 1)], axis=-1)
 
 
 def _direction(points: Keypoints, nodes: Nodes) -> Floats:
@@ -109,7 +105,7 @@ def _heading(points: Keypoints, nodes: Nodes) -> Floats:
 
 
 def _reach(points: Keypoints, nodes: Nodes) -> Floats:
-    return np.asarray(_length(points, nodes) / np.maximum(_own("size", points, nodes), 1e-6))
+    return np.asarray(_polar(points, nodes)[..., 0] / np.maximum(_own("size", points, nodes), 1e-6))
 
 
 def _change(d1: Floats, d2: Floats) -> Floats:
@@ -207,11 +203,11 @@ def _listed() -> list[Quantity]:
         costs = partial(_described, key)
         found.append(one(key, label=descriptor.label, tip=note, costs=costs, images=descriptor.needs_image))
     found += [
-        two("d", label="length", tip="The length of the edge.", unit="px", of=_length),
+        two("d", label="length", tip="The length of the edge.", unit="px", of=_polar, column=0),
         two("dx", label="way across", tip="How far right the edge leads.", unit="px", of=_vector, column=0, even=False),
         two("dy", label="way down", tip="How far down the edge leads.", unit="px", of=_vector, column=1, even=False),
-        two("ux", label="direction, across", tip="The edge's unit vector, across.", of=_unit, column=0, even=False),
-        two("uy", label="direction, down", tip="The edge's unit vector, down.", of=_unit, column=1, even=False),
+        two("ux", label="direction, across", tip="The edge's unit vector, across.", of=_polar, column=1, even=False),
+        two("uy", label="direction, down", tip="The edge's unit vector, down.", of=_polar, column=2, even=False),
         two(
             *("dir",),
             label="direction",

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from experiments.tools.bench import arrays, baselines, cold, explain, limits, solver, sparse
+from experiments.tools.bench import arrays, baselines, cold, explain, formulas, limits, solver, sparse
 from experiments.tools.bench.solver import Reading
 
 
@@ -42,6 +42,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "third": solver.third_order,
     "arrays": arrays.readings,
     "models": solver.models,
+    "formulas": formulas.readings,
     "rivals": baselines.readings,
     "growth": solver.growth,
     "delaunay": solver.delaunay_candidates,
