@@ -236,6 +236,11 @@ def test_mistakes_have_a_line_and_a_column(text, line, column, words):
         model_text(text)
 
 
+def test_what_goes_without_saying_is_the_same_record():
+    assert model_text("edges cost d1 on all") == model_text("edges d1")
+    assert model_text("edges d1 on delaunay of either") == model_text("edges d1 on delaunay")
+
+
 def test_a_parameter_has_a_usual_range():
     model = model_text("edges a * d1 + b * d2 + c\nb = 5\nc = -3")
     a, b, c = ((one.default, one.low, one.high, one.step) for one in model.parameters)
@@ -564,6 +569,48 @@ def test_a_potential_that_knows_the_answer_separates_and_a_constant_does_not():
             assert pair.correct(matches).all()
     assert not any(pair.correct(matches).all() for bar in edges.wrong_examples for matches in bar)
     assert [one.auc for one in separations(recipe, pair)] == [0.5, edges.auc, triangles.auc]
+
+
+def test_right_and_wrong_tuples_are_those_that_brute_force_finds():
+    pair = pair_of(6, 7, seed=5)
+    recipe = Recipe("random", model="triangles similarity exp(-gap / mean_gap) sample 2 per point with 12 nearest")
+    (found,) = separations(recipe, pair)
+    (potential,) = recipe.problem(pair).potentials
+    stored = {
+        frozenset(map(tuple, np.stack(np.divmod(row, 7), 1).tolist())): cost
+        for row, cost in zip(potential.indices, potential.costs, strict=True)
+    }
+    right, wrong, unseen = [], [], 0
+    for left in np.unique(potential.indices // 7, axis=0).tolist():
+        for order in itertools.permutations(range(7), 3):
+            matches = frozenset(zip(left, order, strict=True))
+            true = all(pair.truth[i] == j for i, j in matches)
+            (right if true else wrong).append(stored.get(matches, 0.0))
+            unseen += true and matches not in stored
+    assert (found.right.sum(), found.unseen) == (len(right), unseen) and unseen > 0
+    assert found.auc == pytest.approx(auc(np.array(right), np.array(wrong)), abs=0.02)
+
+
+@pytest.mark.parametrize("clause", ["", "on 2 nearest of left", "on 2 nearest of both", "on 2 nearest"])
+def test_edges_are_told_apart_where_they_live(clause):
+    pair = pair_of(6, 7, seed=6)
+    recipe = Recipe("random", model=f"edges abs(d1 - d2) {clause}")
+    (found,) = separations(recipe, pair)
+    (formula,) = recipe.problem(pair).potentials
+    right, wrong = [], []
+    for (i1, i2), (j1, j2) in itertools.combinations(itertools.product(range(6), range(7)), 2):
+        nodes = [np.array([node]) for node in (i1, j1, i2, j2)]
+        if i1 == j1 or i2 == j2 or not (not clause or formula.lives(*nodes)[0]):
+            continue
+        true = pair.truth[i1] == i2 and pair.truth[j1] == j2
+        (right if true else wrong).append(formula.between(*nodes)[0])
+    assert found.right.sum() == len(right)
+    assert found.auc == pytest.approx(auc(np.array(right), np.array(wrong)), abs=0.02)
+
+
+def test_a_histogram_of_equal_costs_has_one_bar():
+    (found,) = separations(Recipe("random", model="points 2"), pair_of())
+    assert (np.diff(found.edges) > 0).all() and found.right.max() == found.right.sum() == 8
 
 
 # ---- hostile text ------------------------------------------------------------------------------------------------

@@ -112,7 +112,8 @@ def _edges(
     count = 4 * most if formula.on_edges else most
     i1, i2 = rng.integers(n1, size=count), rng.integers(n2, size=count)
     j1, j2 = (i1 + rng.integers(1, n1, size=count)) % n1, (i2 + rng.integers(1, n2, size=count)) % n2
-    if formula.left_edges is not None and len(formula.left_edges):
+    needed = formula.right_edges is None or formula.where == "both"  # a left edge, wherever the formula lives
+    if formula.left_edges is not None and len(formula.left_edges) and needed:
         at = formula.left_edges[rng.integers(len(formula.left_edges), size=count)]
         i1, j1 = at.T
     false = ~(_correct(pair, i1, i2) & _correct(pair, j1, j2))
