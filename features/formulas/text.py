@@ -17,6 +17,7 @@ is a parameter: 1 in 0..10 unless a line says otherwise. A semicolon ends a line
 """
 
 import keyword
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import lru_cache
@@ -29,6 +30,7 @@ from features.parameters import Parameter
 LONGEST_TEXT, MOST_TERMS, MOST_PARAMETERS, LONGEST_TITLE = 4000, 8, 20, 40
 LARGEST = 1e12
 MOST_TUPLES = 100_000
+TITLE = re.compile(r"[^\W\d_](?:[^\W_]|[ ,'+()-])*")  # which no page reads as a link, an image or a formula
 WHERE = ("either", "both", "left", "right")
 # Names that building a model gives another meaning
 TAKEN = {"self", "pair", "rows", "cols", "candidates", "seed", "name", "price", "similarity", "cost", *ORDERS}
@@ -98,8 +100,10 @@ class _Reading:
             raise Wrong(f"A line begins with {kinds}, not with {first[:30]!r}.{hint}", begin)
 
     def _title(self, title: str, column: int) -> None:
-        if not title or len(title) > LONGEST_TITLE or not title.isprintable():
+        if not 1 <= len(title) <= LONGEST_TITLE:
             raise Wrong(f"A name has 1 to {LONGEST_TITLE} characters, this one {len(title)}.", column)
+        if not TITLE.fullmatch(title):
+            raise Wrong("A name begins with a letter, and has letters, digits, spaces and , ' + - ( ) only.", column)
         if self.title:
             raise Wrong("The model has a name already.", column)
         self.title = title
