@@ -172,9 +172,11 @@ def test_the_app_tells_a_mistake_before_it_starts(plugin, monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("adgm-explorer: my_models.py, line 1: ZeroDivisionError")
 
 
-def test_the_app_takes_the_file_and_leaves_the_other_words(plugin, monkeypatch):
+def test_the_app_takes_the_file_and_leaves_the_other_words(plugin, monkeypatch, tmp_path):
     started = []
     monkeypatch.setattr(launch, "streamlit", lambda: started.append(list(sys.argv)))
+    monkeypatch.setattr(launch, "INSTALLED", tmp_path)
+    (tmp_path / "config.toml").write_text("[server]\nport = 8\n")
     words = ["adgm-explorer", "--plugin", str(plugin(GOOD)), "--server.port=9"]
     monkeypatch.setattr(sys, "argv", words)
     launch.main()

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from features.__main__ import main
+from features.datasets import DATASETS
 from features.explain.fitting import fit
 from features.explain.trials import pairs_like
 from features.explain.versus import Versus, category, duels, every_kind, names
+from features.files.exports import save_pair
 from features.judge.intervals import interval, signs
+from features.parameters import Parameter
 from features.recipe import Recipe
 
 FIRST = Recipe("random", {"inliers": 8, "outliers": 4, "noise": 3.0}, "B", {"sigma2": 100.0})
@@ -45,12 +48,42 @@ def test_a_model_that_knows_nothing_loses_and_the_pairs_are_named():
     fought = list(duels(FIRST, second, pairs_like(FIRST, 4)))
     found = Versus.of(fought, seed=1)
     assert found.whole.gain.mean == pytest.approx(np.mean([one.gain for one in fought]))
+    for side, accuracy, energy in zip(("first", "second"), found.whole.accuracy, found.energies, strict=True):
+        trials = [getattr(one, side) for one in fought]
+        assert accuracy.mean == pytest.approx(np.mean([one.metrics.accuracy for one in trials]))
+        assert energy.mean == pytest.approx(np.mean([one.metrics.energy for one in trials]))
+    assert found.categories == () and found.truths is not None
     assert found.whole.losses == 4 and found.whole.gain.high < 0 and found.saving is None
     assert found.verdict.startswith("Pairwise B is right more often than Your formula")
     assert [abs(one.gain) for one in found.duels] == sorted((abs(one.gain) for one in fought), reverse=True)
     for one in found.duels:
         assert one.first.name in found.text and one.first.recipe.dataset_params == one.second.recipe.dataset_params
     assert found.text == Versus.of(fought, seed=1).text
+
+
+def test_one_pair_of_ones_own_is_compared_too(tmp_path, capsys):
+    pair = FIRST.pair()
+    (tmp_path / "mine.zip").write_bytes(save_pair(pair, FIRST))
+    assert main(["versus", "--pair", str(tmp_path / "mine.zip"), "--other", "C"]) == 0
+    assert "on 1 pair" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="No pair has a truth"):
+        Versus.of([])
+
+
+def test_categories_are_the_words_of_the_data_set(monkeypatch):
+    declared = DATASETS["random"]
+    kind = Parameter("scene", "Scene", "choice", "round", "", choices=("round", "flat"))
+
+    def make(*, scene, **values):
+        return declared.make(**values)
+
+    known = replace(declared, parameters=(*declared.parameters, kind), make=make)
+    monkeypatch.setitem(DATASETS, "random", known)
+    drawn = every_kind(FIRST, 2)
+    assert [category(one) for one in drawn] == ["round", "round", "flat", "flat"]
+    assert category(FIRST) == "round" and category(Recipe("portrait")) == ""
+    found = Versus.of(list(duels(FIRST, replace(FIRST, method="sm"), drawn)))
+    assert [(line.name, line.gain.count) for line in found.categories] == [("flat", 2), ("round", 2)]
 
 
 def test_energies_are_compared_only_of_the_same_problem():

@@ -21,6 +21,7 @@ from features.pairs import Pair
 from features.recipe import OWN, Recipe
 from features.tables import Table
 
+KINDS = ("kind", "scene", "map")  # parameters of data sets that say of which kind a pair is
 MOST_SHOWN = 10  # pairs where they differ most
 
 
@@ -190,7 +191,7 @@ def kinds_of(recipe: Recipe) -> tuple[str, tuple[str, ...]] | None:
     if recipe.dataset == OWN:
         return None
     for one in DATASETS[recipe.dataset].parameters:
-        if one.kind == "choice":
+        if one.kind == "choice" and one.name in KINDS:
             return one.name, one.choices
     return None
 
