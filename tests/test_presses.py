@@ -299,6 +299,6 @@ def test_without_messages_a_button_acts_when_streamlit_says_so(page, session, mo
 
 def test_every_button_of_compare_and_debug_is_offered():
     """Streamlit's own would be lost beside a change."""
-    for path in [*(ROOT / "ui" / "debug").glob("*.py"), ROOT / "ui" / "compare" / "page.py"]:
+    for path in [*(ROOT / "ui" / "debug").glob("*.py"), *(ROOT / "ui" / "compare").glob("*.py")]:
         found = re.findall(r"(\w+)\.button\(", path.read_text(encoding="utf-8"))
         assert set(found) <= {"press", "background"}, path

@@ -134,28 +134,43 @@ class Tracer:
 
 
 def traced(tree: Path, file: str, modules: Sequence[str]) -> Reached | None:
-    """What each test of a file runs; None if one of them fails. Kept in the user's cache until a source changes."""
+    """What each test of a file runs; None if one of them fails. Kept in the user's cache until one of the modules that
+    the tests run, or the file itself, changes."""
     kept = Path(user_cache_dir("adgm")) / "mutate" / f"{fingerprint(tree, file, modules)}.json"
+    if (known := still_true(kept, tree)) is not None:
+        return known
+    tracer = Tracer(tree, modules)
+
+    def work() -> int:
+        tracer.watch()
+        code = run_tests(tree, [file], tracer)
+        if code == 0:
+            run = {module for _, lines in tracer.found.values() for module in lines}
+            content = {"modules": {module: digest(tree / module) for module in run}, "tests": tracer.found}
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(content), encoding="utf-8")
+        return code
+
+    return still_true(kept, tree) if forked(work, LONGEST) == 0 else None
+
+
+def still_true(kept: Path, tree: Path) -> Reached | None:
+    """What has been kept, if the modules are those of then."""
     if not kept.is_file():
-        tracer = Tracer(tree, modules)
-
-        def work() -> int:
-            tracer.watch()
-            code = run_tests(tree, [file], tracer)
-            if code == 0:
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                kept.write_text(json.dumps(tracer.found), encoding="utf-8")
-            return code
-
-        if forked(work, LONGEST) != 0:
-            return None
-    return dict(json.loads(kept.read_text(encoding="utf-8")))
+        return None
+    content = json.loads(kept.read_text(encoding="utf-8"))
+    same = all((tree / path).is_file() and digest(tree / path) == then for path, then in content["modules"].items())
+    return dict(content["tests"]) if same else None
 
 
 def fingerprint(tree: Path, file: str, modules: Sequence[str]) -> str:
-    """Of a test file, of what it may use of the other tests, and of the modules."""
+    """Of a test file, of what it may use of the other tests, and of the modules' names."""
     helpers = [path for path in (tree / "tests").glob("*.py") if path.stem in HELPERS or "oracles" in path.stem]
-    told = hashlib.sha256()
-    for path in sorted([*helpers, tree / file, *(tree / module for module in modules)]):
+    told = hashlib.sha256("\n".join(modules).encode())
+    for path in sorted([*helpers, tree / file]):
         told.update(str(path.relative_to(tree)).encode() + path.read_bytes())
     return told.hexdigest()[:32]
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
