@@ -80,3 +80,15 @@ def test_potentials_are_named_by_what_they_tie_together():
     assert "triangles 1" in named(problem)
     with pytest.raises(ValueError, match="assignment"):
         ledger(problem, np.zeros(3), np.zeros(4))
+
+
+def test_a_potentials_share_is_that_of_the_whole_difference_and_the_text_says_so():
+    first, second = Dense(np.diag([4.0, 1.0])), Dense(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    book = ledger(Problem((2, 2), [first, second]), np.eye(2), np.eye(2)[[1, 0]], ["costs", "others"])
+    assert [(part.name, part.favour, part.lines) for part in book.parts] == [("costs", -5.0, 2), ("others", 2.0, 2)]
+    assert [part.share for part in book.parts] == pytest.approx([-5 / 3, 2 / 3])
+    lines = [line.split() for line in str(book).splitlines()]
+    assert lines[0] == ["costs", "-5", "-167%", "2", "terms"] and lines[1] == ["others", "+2", "+67%", "2", "terms"]
+    assert lines[2][:2] == ["sum", "-3"]
+    about = book.about(0)
+    assert about.total == sum(line.favour for line in book.lines if 0 in line.left) and about.difference == about.total

@@ -14,6 +14,7 @@ from features.judge.metrics import (
     Metrics,
     RoundedCurve,
     as_assignment,
+    equal,
     kinds,
     kinds_of,
     matched_pairs,
@@ -303,3 +304,16 @@ def test_the_share_of_a_relaxed_assignment_is_the_weight_it_gives_to_partners():
     assert share_right(pair, problem, right) == 1.0 and share_right(pair, problem, ~right) == 0.0
     assert share_right(pair_of((3, 4), None), problem, right) is None
     assert share_right(pair_of((3, 4), [-1, -1, -1]), problem, right) is None
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_energies_are_equal_by_their_size_whatever_the_unit(unit):
+    assert equal(unit, unit * (1 + 1e-12)) and equal(0.0, 0.0)
+    assert not equal(unit, 2 * unit) and not equal(unit, unit * (1 + 1e-8)) and not equal(unit, -unit)
+
+
+def test_matches_of_more_left_than_right_points_are_measured():
+    pair, problem = pair_of((6, 3), [-1, -1, -1, 0, 1, 2]), Problem((6, 3), [Dense(np.arange(18.0).reshape(6, 3))])
+    metrics = measure_matches(pair, problem, np.array([[3, 0], [5, 1]]), "similarity")
+    assert (metrics.matched, metrics.correct, metrics.possible) == (2, 1, 3)
+    assert metrics.energy == 9.0 + 16.0

@@ -29,7 +29,7 @@ def test_every_place_is_changed_once_and_words_are_left_alone():
         (4, "max_of(a, b)", "max_of(b, a)"),
         (5, "if total > most and (not b):", "if False:"),
         (5, "total > most and (not b)", "total > most or not b"),
-        (5, "total > most", "total >= most"),
+        (5, "total > most", "total <= most"),
         (5, "not b", "b"),
         (7, "a / b", "a * b"),
     }
@@ -151,3 +151,16 @@ def test_the_command_refuses_tests_that_fail_as_they_are(tiny, monkeypatch, caps
     monkeypatch.setattr(mutate, "traced", lambda *asked: None)
     assert main(["mutate"]) == 2
     assert "fail as it is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("a < 1", "a <= 1"), ("len(a) >= b", "len(a) > b"), ("p.order > d", "p.order >= d"), ("a < 0.5", "a >= 0.5")],
+)
+def test_a_boundary_moves_where_whole_numbers_are_compared_and_turns_round_elsewhere(before, after):
+    assert after in [one.after for one in mutants("share.py", f"x = {before}\n")]
+
+
+def test_what_cannot_matter_is_no_mutant():
+    changes = [one.before for one in mutants("share.py", "x = f(zip(a, b.reshape(-1), strict=True))\n")]
+    assert changes == ["x = f(zip(a, b.reshape(-1), strict=True))", "zip(a, b.reshape(-1), strict=True)"]

@@ -278,3 +278,16 @@ def test_members_after_the_first_are_like_them_from_random_starts_of_their_own()
         for k, later in enumerate(member(6 + k, order, seed=5) for k in range(6)):
             assert (later.start, later.seed) == ("random", 11 + k)
             assert replace(later, start=first[k].start, seed=5 + k) == first[k]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_member_begins_at_random_if_it_is_of_those_and_later_if_it_does_not_hold_the_best(turn, restart):
+    problem, truth = planted((4, 4))
+    best = np.eye(4, dtype=bool)[truth].ravel()
+    other = np.roll(best.reshape(4, 4), 1, axis=1).ravel()
+    for at in (best, other):
+        each = MemberState(Member(restart=restart), None, None, None, at=at, rng=np.random.default_rng(0))
+        found = Portfolio()._restarted(problem, each, turn, best)
+        moved = restart if turn == 0 else at is other
+        assert found.roamed == moved and (found.restarted is not None) == moved

@@ -21,6 +21,8 @@ PAIRS: tuple[tuple[Any, Any], ...] = (
     (ast.In, ast.NotIn),
 )
 SWAPS: dict[type[ast.AST], Any] = {a: b for pair in PAIRS for a, b in (pair, pair[::-1])} | {ast.FloorDiv: ast.Mult}
+TURNED: dict[type[ast.AST], Any] = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
+COUNTS = ("len", "int", "order", "shape", "size", "n", "ndim", "iteration", "sum", "count", "count_nonzero")
 EVEN = ("min", "max", "np.minimum", "np.maximum", "np.array_equal")  # the same whichever comes first
 WORDLESS = ("help", "label", "raise", "ValueError", "TypeError", "option")  # what only talks, or checks options
 TYPING = ("cast", "TypeVar", "NewType")  # what only the type checker reads
@@ -59,6 +61,7 @@ TUNING: dict[str, dict[str, str]] = {
         "adgm/search/hyperedges.py": "LOOKED_AT",
         "adgm/search/local_search.py": "MOST_CHANGES",
         "adgm/search/portfolio.py": "OPENING PROPOSALS BATCH THIRD FEWEST_SWEEPS SHARE",
+        "adgm/search/portfolio_members.py": "PAIRWISE HIGHER",
         "adgm/search/tabu.py": "FEW_LINKS PATIENCE",
     },
 }
@@ -105,7 +108,9 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
         other.op = SWAPS[type(other.op)]()
         yield other
     elif isinstance(other, ast.Compare) and type(other.ops[0]) in SWAPS:
-        other.ops[0] = SWAPS[type(other.ops[0])]()
+        # two real numbers are equal by chance only: there the comparison is turned round, not moved by its boundary
+        swaps = TURNED if type(other.ops[0]) in TURNED and not whole(other) else SWAPS
+        other.ops[0] = swaps[type(other.ops[0])]()
         yield other
     elif isinstance(other, ast.Constant) and isinstance(other.value, int | float):
         other.value = not other.value if isinstance(other.value, bool) else other.value + 1
@@ -122,14 +127,25 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
         yield other
 
 
+def whole(node: ast.Compare) -> bool:
+    """Whether a comparison seems to be one of whole numbers: with one, or with what counts something."""
+    for side in (node.left, *node.comparators):
+        if isinstance(side, ast.Constant) and isinstance(side.value, int):
+            return True
+        called = side.func if isinstance(side, ast.Call) else side
+        if getattr(called, "attr", getattr(called, "id", "")) in COUNTS:
+            return True
+    return False
+
+
 def silent(node: ast.AST, inside: ast.AST) -> bool:
     """Whether a node belongs to a message, an annotation, or a declared option."""
     if isinstance(inside, ast.Raise | ast.JoinedStr) or isinstance(node, ast.Raise | ast.JoinedStr | ast.arguments):
         return True
-    if (
-        isinstance(node, ast.keyword) and node.arg == "strict"
-    ):  # of zip: catches a mistake of ours, and does nothing else
-        return True
+    if isinstance(node, ast.UnaryOp) and isinstance(inside, ast.Call) and ast.unparse(inside).endswith("reshape(-1)"):
+        return True  # any negative number does the same
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        return True  # of zip: catches a mistake of ours, and does nothing else
     if isinstance(node, ast.Assign) and called_name(node.value) in ("TypeVar", "NewType"):
         return True
     return called_name(node) in WORDLESS + TYPING

@@ -22,7 +22,18 @@ from experiments.tools.mutants import Mutant, mutants, text_of
 from experiments.tools.reach import Reached, load, passes, traced
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("adgm", "assets", "experiments", "features", "tests", "ui", "app.py", "pyproject.toml", "README.md")
+PARTS = (
+    ".streamlit",
+    "adgm",
+    "assets",
+    "experiments",
+    "features",
+    "tests",
+    "ui",
+    "app.py",
+    "pyproject.toml",
+    "README.md",
+)
 WIDEST = 150  # letters of a line that is shown
 SPARE = 6.0  # seconds of computing that a mutant's tests may take beyond twice their usual time
 GUARDS: dict[str, str] = {
