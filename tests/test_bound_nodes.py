@@ -216,3 +216,13 @@ def test_the_last_choices_of_a_node_are_told_and_none_before():
     for kind in (Root, tied.TiedRoot):
         assert [end.tolist() for end in kind(one_row).node().ends()] == [[0], [1], [2]]
         assert kind(several).node().ends() is None
+
+
+def test_what_every_matching_pays_moves_no_margin_however_far_the_search_comes():
+    plain, partner = flows(0), [5, 3, 1, 2, 0, 4]
+    other = replace(plain, potentials=[*plain.potentials, Dense(np.full(plain.shape, 5.0))])
+    for effort in (3e3, 1e4):
+        here, there = (margins(problem, np.eye(6)[partner], [(0, 5)], effort=effort)[0] for problem in (plain, other))
+        assert np.isfinite(here.at_least) and not here.certified
+        assert there.at_least == pytest.approx(here.at_least, abs=1e-6)
+        assert there.margin == pytest.approx(here.margin, abs=1e-6)

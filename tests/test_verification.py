@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from adgm import METHODS, solve
 from features.datasets import warp
-from features.judge.verification import KINDS, Map, along, best_map, errors, fit, gric, missing, verify
+from features.judge.verification import FEWEST, KINDS, SHARE, Map, along, best_map, errors, fit, gric, missing, verify
 from features.models import MODELS
 from features.pairs import Pair, View, mapped
 from features.points.images import from_array
@@ -295,3 +295,43 @@ def test_strangers_do_not_agree():
     result = solve(MODELS["photo"].build(pair), METHODS["adgm"].make())
     checked = verify(pair, result.pairs)
     assert not checked.same and "do not seem to show the same thing" in checked.verdict
+
+
+def a_map(kind, inliers, total=100, gric=0.0):
+    return Map(kind, np.eye(3), np.arange(total) < inliers, 1.0, gric)
+
+
+@pytest.mark.parametrize(
+    ("fits", "needed", "chosen"),
+    [
+        ({}, 5, None),
+        ({"homography": 5}, 5, "homography"),
+        ({"homography": 4}, 5, None),
+        ({"homography": 20, "affine": 20}, 5, "affine"),  # the lower criterion
+        ({"homography": 20, "fundamental": 40}, 5, "fundamental"),  # twice as many
+        ({"homography": 20, "fundamental": 39}, 5, "homography"),
+        ({"homography": 3, "fundamental": 10}, 5, "fundamental"),  # no plane
+        ({"fundamental": 9}, 5, None),
+    ],
+)
+def test_a_fundamental_matrix_stands_alone_where_it_explains_twice_as_many(fits, needed, chosen):
+    maps = {kind: a_map(kind, count, gric=-1.0 if kind == "affine" else 0.0) for kind, count in fits.items()}
+    best = best_map(maps | {"none": None}, needed)
+    assert (None if best is None else best.kind) == chosen
+
+
+@pytest.mark.parametrize(("matches", "agree"), [(8, 8), (6, 6), (30, 0), (4, 0), (0, 0)])
+def test_the_verdict_counts_what_it_says(matches, agree):
+    """Of 100 points a side a map needs 5 and one for every so many; strangers and things that bend are told apart."""
+    pair = planted(HOMOGRAPHY, wrong=200 - agree, noise=0.0)
+    chosen = np.concatenate([np.arange(200 - agree, 200), np.arange(matches - agree)])
+    found = verify(pair, np.stack([chosen, chosen], axis=1), kinds=("homography",), complete=False)
+    needed = FEWEST + 200 // SHARE
+    if agree >= needed:
+        assert found.verdict == f"{agree} of {matches} matches obey a homography, within 0.0 px on average."
+        assert found.map is not None and found.same and found.verified.sum() == agree
+    elif matches >= 3 * needed:
+        assert found.same and found.verdict.startswith(f"{matches} matches agree with their neighbours")
+    else:
+        assert not found.same and found.verdict.startswith("These two do not seem to show the same thing")
+        assert ("no match" in found.verdict) == (matches == 0)
