@@ -142,8 +142,8 @@ def silent(node: ast.AST, inside: ast.AST) -> bool:
     """Whether a node belongs to a message, an annotation, or a declared option."""
     if isinstance(inside, ast.Raise | ast.JoinedStr) or isinstance(node, ast.Raise | ast.JoinedStr | ast.arguments):
         return True
-    if isinstance(node, ast.UnaryOp) and isinstance(inside, ast.Call) and ast.unparse(inside).endswith("reshape(-1)"):
-        return True  # any negative number does the same
+    if isinstance(node, ast.UnaryOp) and isinstance(inside, ast.Call) and getattr(inside.func, "attr", "") == "reshape":
+        return True  # reshape(-1, …): any negative number does the same
     if isinstance(node, ast.keyword) and node.arg == "strict":
         return True  # of zip: catches a mistake of ours, and does nothing else
     if isinstance(node, ast.Assign) and called_name(node.value) in ("TypeVar", "NewType"):

@@ -133,17 +133,17 @@ class Trial:
             if test and (not mutant.lines or not set(mutant.lines).isdisjoint(lines.get(mutant.path, ())))
         )
 
-    def survives(self, mutant: Mutant) -> bool:
-        """Whether all tests pass: first those that run the line, then the others that guard the module, for which an
-        earlier test may have run it."""
+    def survives(self, mutant: Mutant) -> bool | None:
+        """Whether all tests pass, None if they do not end: first those that run the line, then the others that guard
+        the module, for which an earlier test may have run it."""
         module, near, files = self.tree / mutant.path, self.tests(mutant), self.guards(mutant.path)
         original, stamp = module.read_bytes(), module.stat().st_mtime
         module.write_text(text_of(mutant, original.decode()), encoding="utf-8")
         self.tried += 1
         os.utime(module, (stamp, stamp + self.tried))  # no mutant meets another's compiled module
         try:
-            if near and not passes(self.tree, [test for _, test in near], allowed(near)):
-                return False
+            if not (found := passes(self.tree, [test for _, test in near], allowed(near))):
+                return found
             known = {test for _, test in near}
             rest = [(taken, test) for each in files.values() for test, (taken, _) in each.items() if test not in known]
             return passes(self.tree, [test for _, test in rest if test], allowed(rest))
@@ -193,15 +193,17 @@ def run(options: argparse.Namespace) -> int:
     modules = [path for path in GUARDS if options.only in path]
     if options.sample < 1 or not modules:
         raise ValueError(f"Nothing to do: {len(modules)} modules match {options.only!r}, --sample is {options.sample}.")
-    chosen, left = sampled(modules, options.sample, options.seed), 0
+    chosen, left, endless = sampled(modules, options.sample, options.seed), 0, 0
     load()
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(copied(Path(folder)))
         for number, mutant in enumerate(chosen, 1):
-            if trial.survives(mutant):
+            alive = trial.survives(mutant)
+            endless += alive is None
+            if alive:
                 left += 1
                 unrun = "" if trial.tests(mutant) else " (no test runs this line)"
                 print(f"{mutant.path}:{mutant.line}{unrun}\n{difference(mutant, trial.tree)}", flush=True)
             print(f"{number} of {len(chosen)}, {left} survived", file=sys.stderr, flush=True)
-    print(f"{len(chosen)} mutants, {left} survived ({left / len(chosen):.0%}).")
+    print(f"{len(chosen)} mutants, {left} survived ({left / len(chosen):.0%}); of {endless} the tests did not end.")
     return 0
