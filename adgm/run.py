@@ -169,21 +169,21 @@ class Run(Generic[S]):
     def _timed(self, work: Callable[[], S]) -> float:
         """The next state, computed under the deadline and recorded; the seconds that took."""
         before, state = self.seconds, None
-        with working_for(self.clock):
-            self._began = self.clock()
-            try:
+        self._began = self.clock()  # while this thread does not count: asking how long it has computed takes its time
+        try:
+            with working_for(self.clock):
                 if self.time_limit is None:
                     state = work()
                 else:
                     with deadline(lambda: self.out_of_time):
                         state = work()
-            except TimeUp as interrupted:
-                if not self.out_of_time:  # somebody else's deadline
-                    raise
-                self._handed = interrupted.found
-            finally:
-                self.seconds += self.clock() - self._began
-                self._began = None
+        except TimeUp as interrupted:
+            if not self.out_of_time:  # somebody else's deadline
+                raise
+            self._handed = interrupted.found
+        finally:
+            self.seconds += self.clock() - self._began
+            self._began = None
         spent = self.seconds - before
         if state is not None and state is not self.state:
             self.state = state
@@ -198,12 +198,12 @@ class Run(Generic[S]):
     @contextmanager
     def _beside(self) -> Iterator[None]:
         """What is computed within it counts for the time limit, not as the method's."""
-        with working_for(self.clock):
-            began = self.clock()
-            try:
+        began = self.clock()
+        try:
+            with working_for(self.clock):
                 yield
-            finally:
-                self.overhead += self.clock() - began
+        finally:
+            self.overhead += self.clock() - began
 
     def rounded(self) -> tuple[Assignment, float]:
         """The present relaxed assignment rounded, and the energy of that; a guess from unary costs before the start."""

@@ -178,3 +178,14 @@ print(result.iterations, result.seconds < 1.5, len(result.pairs))
     iterations, in_time, matched = found.stdout.split()
     assert int(iterations) > 0 and in_time == "True" and matched == "12"
     assert found.stderr.startswith("adgm: compiling") and found.stderr.count("compiling") == 1
+
+
+def test_a_run_asks_how_long_its_thread_has_computed_twice_for_each_of_its_steps(monkeypatch):
+    """Asking takes as long as a step of a fast method."""
+    asked = []
+    monkeypatch.setattr(computing, "thread_time", lambda: float(asked.append(1) or len(asked)))
+    run = Run(mixed((2, 3), order=2), METHODS["sm"].make())
+    for _ in range(3):
+        asked.clear()
+        run.advance()
+        assert len(asked) == 2 and run.seconds > 0

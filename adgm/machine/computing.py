@@ -38,7 +38,8 @@ class ProcessorTime:
             yield
             return
         with self.guard:
-            self.at_work[me] = computed(), computed()
+            began = computed()
+            self.at_work[me] = began, began
         token = _clocks.set((*_clocks.get(), self))
         try:
             yield
