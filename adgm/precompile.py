@@ -22,10 +22,12 @@ from adgm._kernels.fusion import minimise_binary
 from adgm._kernels.hyperedges import least_joint
 from adgm.bounds.all_pairs import Node, Root
 from adgm.bounds.tied_pairs import TiedNode, TiedRoot
+from adgm.costs.koopmans_beckmann import product
 from adgm.methods import METHODS, solve
-from adgm.problem import Dense, Formula, Problem, Sparse
+from adgm.problem import EXACTLY_ONE, Dense, Formula, Problem, Sparse
 from adgm.search.fusion import grown
 from adgm.search.local_search import iterated_local_search, polish
+from adgm.search.permutations import FEWEST, breed
 
 KEPT = FOLDER is not None  # whether what one process compiles is there for the next
 PAIRS = np.array([[0, 4], [1, 5], [2, 3]])
@@ -66,6 +68,9 @@ def portfolio() -> None:
         node, _ = node.swept(10.0, 0.7, (0, sweep), False)
     Root(problem).node().swept(10.0, 0.7, (0, 0), True)
     Root(Problem((2, 3), [Dense(np.eye(6))])).node().swept(10.0, 0.7, (0, 0), True)  # without negative costs
+    flow = 1.0 - np.eye(FEWEST)
+    facilities = Problem((FEWEST, FEWEST), [Formula(flow, flow, product)], EXACTLY_ONE, EXACTLY_ONE)
+    breed(facilities, None, np.eye(FEWEST).ravel() > 0, 0)
     minimise_binary(np.zeros(2), np.eye(2), 1)
     grown(problem, np.random.default_rng(0))  # for large sparse ones
     copies = TRIPLES[:, list(permutations(range(3)))].reshape(-1, 3)

@@ -10,11 +10,13 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
+import numpy as np
 import pytest
 
 from adgm import METHODS, _kernels, precompile, solve
 from adgm._kernels import cache
 from adgm.precompile import STAGES
+from features.files.problem_files.qaplib import qap
 from features.recipe import Recipe
 from ui.jobs.numpy_fallback import Meanwhile
 from ui.shell import warmup as beside_server
@@ -58,8 +60,9 @@ def compiled_by_runs() -> set[tuple[str, str, Any]]:
     for stage in STAGES.values():
         stage()
     before = signatures()
-    for recipe, method in product(CHOICES, METHODS):
-        problem = recipe.problem(recipe.pair())
+    facilities = qap(*np.random.default_rng(0).integers(0, 9, (2, 6, 6)).astype(float)).problem
+    problems = [*(recipe.problem(recipe.pair()) for recipe in CHOICES), facilities]
+    for problem, method in product(problems, METHODS):
         if not METHODS[method].refusal(problem):
             solve(problem, method, time_limit=0.5)
     return signatures() - before

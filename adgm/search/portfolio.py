@@ -18,11 +18,12 @@ from adgm.machine.deadline import TimeUp, carried, check_time
 from adgm.options import check, option
 from adgm.penalty import RULES
 from adgm.problem import Problem
-from adgm.rounding import Assignment, best_rounding
+from adgm.rounding import Assignment
 from adgm.search.fusion import Fusion, FusionState, first_matching, fuse
 from adgm.search.hyperedges import or_from_hyperedges
 from adgm.search.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.search.portfolio_members import WAVE, Member, MemberState, extended, member, split, with_matching
+from adgm.search.permutations import Breeding, breed, can_breed
+from adgm.search.portfolio_members import WAVE, Member, MemberState, extended, member, rounded, split, with_matching
 from adgm.state import State
 
 OPENING = 10  # iterations after which fusion moves and the bound may make all others superfluous
@@ -46,6 +47,7 @@ class PortfolioState(State):
     first: int = 0  # the first member of the wave that runs now
     in_wave: int = 0  # iterations since it began
     opened: int = 0  # pieces done of what comes before the first wave's decisions
+    breeding: Breeding | None = None  # the search over permutations, where costs are products of two matrices
     proof: DDState | PairsState | None = None  # the search for a bound, between two of its turns
     granted: float = 0.0  # pair costs that it may have visited by now
     judged: float = np.inf  # the energy of the best matching when such a search was last given up
@@ -75,14 +77,15 @@ class Portfolio:
     """ADGM+ : a portfolio of ADGM runs that differ in what decides where they end, on all cores.
 
     It opens with fusion moves from the unary costs' matching and a short search for a proof by the dual bound of
-    `adgm.bounds.bound`: easy problems end there. Then waves of members: every `stride` iterations all round and improve
-    their matching by the local search, and losers end; fusion moves merge what they found. The proof goes on after a
-    wave and after every round that follows, each time for as long as in all before, so that neither it nor the search
-    has to wait for the other's end; what is left of its effort it gets when the search is over. Rounds of iterated
-    local search follow (random perturbations and descents, tabu search where the problem allows) from every member's
-    matching, and from random restarts, because a deep optimum can lie far from where ADGM leads: short ones first,
-    longer ones as long as it is not over. It is over when enough members agree, searches from random matchings among
-    them (six runs of ADGM may agree on less than the optimum), or when `rounds`
+    `adgm.bounds.bound`: easy problems end there. Where costs are products of two matrices (quadratic assignment), a
+    search over permutations comes first (`adgm.search.permutations`). Then waves of members: every `stride` iterations
+    all round and improve their matching by the local search, and losers end; fusion moves merge what they found. The
+    proof goes on after a wave and after every round that follows, each time for as long as in all before, so that
+    neither it nor the search has to wait for the other's end; what is left of its effort it gets when the search is
+    over. Rounds of iterated local search follow (random perturbations and descents, tabu search where the problem
+    allows) from every member's matching, and from random restarts, because a deep optimum can lie far from where ADGM
+    leads: short ones first, longer ones as long as it is not over. It is over when enough members agree, searches from
+    random matchings among them (six runs of ADGM may agree on less than the optimum), or when `rounds`
     rounds in a row found nothing better; else another wave starts.
 
     Work is counted in iterations and every member has its own seed, so that the result does not depend on `threads`.
@@ -154,9 +157,10 @@ class Portfolio:
         """
         traces: list[dict[str, FloatArray]] = []
         if not state.live and not state.finished:
-            return replace(self._close_wave(problem, state), trace={})
+            piece = self._open if self._breeds(problem, state) else self._close_wave
+            return replace(piece(problem, state), trace={})
         while n > 0 and state.live and not state.finished:
-            if state.iteration >= OPENING and state.opened < 2 and self._can_judge(problem):
+            if state.iteration >= OPENING and (self._breeds(problem, state) or self._opens(problem, state)):
                 if traces:
                     break
                 return replace(self._open(problem, state), trace={})
@@ -170,7 +174,11 @@ class Portfolio:
         return replace(state, trace=joined)
 
     def _open(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """Fusion moves, then the bound's judgement, before the members have found anything."""
+        """A search over permutations, fusion moves, then the bound's judgement, before the members have found much."""
+        if self._breeds(problem, state):
+            assert state.best is not None
+            breeding = breed(problem, state.breeding, state.best, self.seed)
+            return self._given(problem, replace(state, breeding=breeding), breeding.matching(problem))
         if state.opened == 0:
             return replace(self._merged(problem, state, 0), opened=1)
         state = replace(self._judged(problem, state), opened=2)
@@ -178,6 +186,15 @@ class Portfolio:
             return state
         members = tuple(replace(each, ended="proved") for each in state.members)
         return replace(state, members=members, finished=True, converged=True)
+
+    @staticmethod
+    def _breeds(problem: Problem, state: PortfolioState) -> bool:
+        """Whether costs are products of two matrices, and the search over permutations is not over."""
+        over = state.finished if state.breeding is None else state.breeding.over
+        return not over and can_breed(problem)
+
+    def _opens(self, problem: Problem, state: PortfolioState) -> bool:
+        return state.opened < 2 and self._can_judge(problem)
 
     def _advance(self, problem: Problem, state: PortfolioState, length: int) -> PortfolioState:
         members = list(state.members)
@@ -189,7 +206,7 @@ class Portfolio:
             after = each.method.step(each.problem, each.run, length)
             each = extended(each, after)
             if at_boundary or each.method.done(after):
-                each = self._rounded(problem, each)
+                each = rounded(problem, each)
             return each
 
         for i, each in zip(live, self._map(problem, run, live), strict=True):
@@ -211,16 +228,6 @@ class Portfolio:
             },
         )
         return state
-
-    def _rounded(self, problem: Problem, each: MemberState) -> MemberState:
-        """The member with its current matching, improved, and the reason why it ends, if it does."""
-        done, found = each.method.done(each.run), each.run.best
-        if found is None or not done:
-            found, _ = best_rounding(problem, each.run.x)
-        found = polish(problem, found)[0]
-        energy = problem.energy(found)
-        each = replace(with_matching(problem, each, found, energy), own_energy=min(each.own_energy, energy))
-        return replace(each, ended="converged" if each.run.converged else "limit") if done else each
 
     def _without_losers(self, state: PortfolioState) -> tuple[MemberState, ...]:
         """The worse half ends after `trial` iterations, all but the leader after twice as many."""
@@ -344,8 +351,12 @@ class Portfolio:
             start = FusionState(iteration=done, x=best.astype(float), best=best, best_energy=energy)
             best = Fusion(patience=PROPOSALS, seed=self.seed).step(problem, start, PROPOSALS).best
             assert best is not None
+        return self._given(problem, state, best)
+
+    def _given(self, problem: Problem, state: PortfolioState, matching: Assignment) -> PortfolioState:
+        """The leading member gets a matching."""
         members = list(state.members)
-        members[state.leader] = with_matching(problem, members[state.leader], best)
+        members[state.leader] = with_matching(problem, members[state.leader], matching)
         return self._led(problem, replace(state, members=tuple(members)))
 
     def _judged(self, problem: Problem, state: PortfolioState) -> PortfolioState:
@@ -371,9 +382,7 @@ class Portfolio:
             proof = method.step(problem, proof)
         over = over or proof.work < state.granted
         assert proof.best is not None
-        members = list(state.members)
-        members[state.leader] = with_matching(problem, members[state.leader], proof.best)
-        state = self._led(problem, replace(state, members=tuple(members), proved=proof.proved))
+        state = self._given(problem, replace(state, proved=proof.proved), proof.best)
         if over:
             return replace(state, proof=None, judged=state.best_energy, bound=proof.lower)
         return replace(state, proof=proof)

@@ -10,7 +10,8 @@ from adgm._kernels import FloatArray
 from adgm.penalty import AUTO
 from adgm.potentials import Potential, Sparse
 from adgm.problem import Problem
-from adgm.rounding import Assignment
+from adgm.rounding import Assignment, best_rounding
+from adgm.search.local_search import polish
 from adgm.solver import ADGM, ADGMState
 
 
@@ -124,6 +125,17 @@ def with_matching(
     if each.best is not None and not energy < each.best_energy:
         return each
     return replace(each, best=assignment, best_energy=energy, at=assignment)
+
+
+def rounded(problem: Problem, each: MemberState) -> MemberState:
+    """The member with its current matching, improved, and the reason why it ends, if it does."""
+    done, found = each.method.done(each.run), each.run.best
+    if found is None or not done:
+        found, _ = best_rounding(problem, each.run.x)
+    found = polish(problem, found)[0]
+    energy = problem.energy(found)
+    each = replace(with_matching(problem, each, found, energy), own_energy=min(each.own_energy, energy))
+    return replace(each, ended="converged" if each.run.converged else "limit") if done else each
 
 
 def split(problem: Problem, numbering: int | None) -> Problem:

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from experiments.tools.bench import arrays, baselines, cold, explain, formulas, limits, solver, sparse
+from experiments.tools.bench import arrays, assignment, baselines, cold, explain, formulas, limits, solver, sparse
 from experiments.tools.bench.solver import Reading
 
 
@@ -51,6 +51,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "sparse": sparse.readings,
     "photos": lambda: solver.in_process("readings", module="photos"),
     "limits": limits.readings,
+    "assignment": assignment.readings,
     "margins": explain.all_margins,
     "start": solver.start_up,
     "cold": cold.readings,
@@ -60,7 +61,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "screen": first_screen,
 }
 IN_A_BROWSER = ("ui", "first", "errands", "screen")
-LONG = ("limits",)  # a quarter of an hour
+LONG = ("limits", "assignment")  # a quarter of an hour each
 USUAL = [name for name in BENCHES if name not in (*IN_A_BROWSER, *LONG)]
 
 
