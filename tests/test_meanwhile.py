@@ -10,10 +10,14 @@ from adgm import METHODS
 from adgm.machine.numpy_fallback import compiled
 from adgm.machine.numpy_fallback import plain as plain_problem
 from adgm.run import Run
+from features.judge.metrics import matched_pairs
 from features.recipe import Recipe
 from tests.problems import mixed, planted
+from ui.choice.sidebar import Chosen
 from ui.jobs.job import Job
 from ui.jobs.numpy_fallback import Meanwhile, possible
+from ui.match import page_run
+from ui.match.lead import going
 from ui.shell.warmup import latest, stage_of
 
 RECIPE = Recipe("random", {"inliers": 10, "outliers": 3, "noise": 8}, "B")
@@ -47,6 +51,29 @@ def test_the_change_over_does_not_change_the_run(key, looks):
     for name in ("rho", "energy", "gap", "change"):  # later on the last bits of sums decide when rho grows
         np.testing.assert_allclose(ours.history[name][:60], alone.history[name][:60], rtol=1e-5, atol=1e-9)
     assert borrowing.polish == method.polish
+
+
+def test_photographs_begin_in_numpy_too_and_end_as_with_compiled_code():
+    recipe = Recipe("portrait", {}, "photo", points="sift", point_params={"left": 60, "right": 60})
+    pair = recipe.pair()
+    problem, method = recipe.problem(pair), METHODS["adgm"].make()
+    assert possible(method, 2, (500, 500), sparse=True) and not possible(method, 2, (500, 500))
+    asked = itertools.count()
+    ours = Run(plain_problem(problem), Meanwhile(method, lambda: next(asked) >= 10_000)).finish(every=20)
+    assert ours.matching.tolist() == Run(problem, method).finish(every=20).matching.tolist()
+
+
+def test_a_run_that_waits_for_the_compiler_says_what_it_has_found():
+    pair = RECIPE.pair()
+    method = Meanwhile(METHODS["adgm"].make(), lambda: False)
+    job = Job(method, plain_problem(RECIPE.problem(pair)), lacks=method.lacks).start()
+    while job.snapshot().status != "compiling":
+        job.rest(0.01)
+    told = going(page_run.Run(job, Chosen(pair, RECIPE), 1), job.snapshot(), None)
+    right = int(pair.correct(matched_pairs(job.problem, job.snapshot().best)).sum())
+    assert told.badge == "First answer" and told.strong.startswith(f"{right} of {pair.has_partner.sum()} points")
+    assert "polished as soon as the solver is compiled" in told.rest
+    job.stop()
 
 
 def test_waiting_for_the_compiler_is_neither_computing_nor_over():

@@ -12,10 +12,13 @@ from adgm.machine.numpy_fallback import compiled
 from adgm.solver import ADGM, TRACED, ADGMState
 
 LARGEST = 1500  # variables: NumPy walks over all pairs of them, some thousandths of a second for as many
+LARGEST_SPARSE = 400_000  # cells of a matrix with few candidates, as of photographs: only its rows are sorted
 
 
-def possible(method: Any, order: int, shape: tuple[int, int]) -> bool:
-    return isinstance(method, ADGM) and order <= 2 and shape[0] * shape[1] <= LARGEST
+def possible(method: Any, order: int, shape: tuple[int, int], *, sparse: bool = False) -> bool:
+    """Whether NumPy is quick enough; `sparse` problems have few candidates, and costs for few pairs of them."""
+    most = LARGEST_SPARSE if sparse else LARGEST
+    return isinstance(method, ADGM) and order <= 2 and shape[0] * shape[1] <= most
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

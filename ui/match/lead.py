@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from features.judge.metrics import WORD, Metrics, number
+from features.judge.metrics import WORD, Metrics, matched_pairs, number
 from features.recipe import OWN
 from ui.choice import address
 from ui.choice.sidebar import Chosen
@@ -143,6 +143,8 @@ def _other(earlier: Run, chosen: Chosen) -> str:
 
 def going(run: Run, snapshot: Snapshot, stop: Stop | None) -> Lead:
     """What a run is doing."""
+    if snapshot.status == "compiling" and snapshot.iteration and snapshot.best is not None:
+        return first_answer(run, snapshot.best)
     if snapshot.status == "compiling":
         what = "the local search" if snapshot.iteration and polishes(run.job.method) else "the solver"
         return Lead(f"Compiling {what}, once on this machine", "This does not count.", "Compiling", "run")
@@ -154,6 +156,17 @@ def going(run: Run, snapshot: Snapshot, stop: Stop | None) -> Lead:
     badge = "Paused" if snapshot.status == "paused" else "Running"
     now = phase(run, stop)
     return Lead(now.title, f"Step {stop.label}. {now.lines}", badge, "run")
+
+
+def first_answer(run: Run, best: NDArray[np.bool_]) -> Lead:
+    """What a run has found that waits for compiled code: its last iterate, rounded."""
+    pairs = matched_pairs(run.problem, best)
+    told = f"{len(pairs)} points matched."
+    if run.pair.judged:
+        right = int(run.pair.correct(pairs).sum())
+        told = f"{right} of {int(run.pair.has_partner.sum())} points are matched to their true partner."
+    later = "polished" if polishes(run.job.method) else "finished"
+    return Lead(told, f"It is {later} as soon as the solver is compiled, once on this machine.", "First answer", "run")
 
 
 def turn(snapshot: Snapshot) -> str:

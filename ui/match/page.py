@@ -89,7 +89,8 @@ def start(chosen: Chosen) -> Run | None:
     earlier = RUN.get()
     try:
         key, order, method = chosen.recipe.method, order_of(chosen), chosen.recipe.method_object()
-        method, lacks = warmup.begin().meanwhile(key, method, order, chosen.pair.shape)
+        sparse = MODELS[chosen.recipe.model].photographs
+        method, lacks = warmup.begin().meanwhile(key, method, order, chosen.pair.shape, sparse=sparse)
         pace, hurry = toolbar.PACES[st.session_state.get(PACE, toolbar.DEFAULT_PACE)]
         limit = float(st.session_state.get(LIMIT, 60))
         build, visitor = partial(fitting_problem, chosen, isinstance(method, Meanwhile)), admission.current()

@@ -80,14 +80,16 @@ class WarmUp:
             ):
                 self.reached[stage].wait()
 
-    def meanwhile(self, key: str, method: Any, order: int, shape: tuple[int, int]) -> tuple[Any, Lacks]:
+    def meanwhile(
+        self, key: str, method: Any, order: int, shape: tuple[int, int], *, sparse: bool = False
+    ) -> tuple[Any, Lacks]:
         """What to run now: the method itself, or the same in NumPy until its kernels are there, where that is quick.
 
         Returns also when the run has to wait for them: at its end if NumPy begins (then the problem must be
         `adgm.machine.numpy_fallback`), else before anything.
         """
         ready = self.reached[stage_of(key, method, order)].is_set
-        if ready() or not possible(method, order, shape):
+        if ready() or not possible(method, order, shape, sparse=sparse):
             self.wanted.set()
             return method, lambda state: not ready()
         borrowing = Meanwhile(method, ready)
