@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from ui.shell import presenter
+from ui.shell import page_pictures, presenter
 from ui.shell.session_slots import SHARE
 
 # Two graphs, and a line between them: carried by the page itself, as a sign of Streamlit's would be fetched elsewhere.
@@ -34,7 +34,7 @@ def begin(pages: Sequence[StreamlitPage]) -> None:
                 st.page_link(page, label=page.title, icon=page.icon)
 
 
-def share(content: Callable[[], None] | None) -> None:
+def share(page: str, content: Callable[[], None] | None) -> None:
     """Export and share: what the page offers to take away, then what every page does; drawn when it is open."""
     with st.container(key="share"):
         opener = st.popover("Export and share", icon=":material/ios_share:", key=SHARE, on_change="rerun")
@@ -43,6 +43,9 @@ def share(content: Callable[[], None] | None) -> None:
     with opener:
         if content is not None:
             content()
+        page_pictures.show(page)
+        if page != "match":  # whose link also starts the run
+            page_pictures.link()
         st.button(
             "Presenter mode",
             key="presenter mode",
