@@ -40,9 +40,10 @@ def test_a_gif_has_a_frame_for_each_moment(frames):
     assert (opened.format, opened.n_frames, opened.width) == ("GIF", len(frames), 240)
 
 
-def test_a_video_has_a_frame_for_each_moment_and_holds_the_last(frames, tmp_path):
-    path = tmp_path / "run.webm"
-    path.write_bytes(animation.webm([frame[::2, ::2] for frame in frames]))
+@pytest.mark.parametrize("kind", animation.VIDEOS)
+def test_a_video_has_a_frame_for_each_moment_and_holds_the_last(frames, tmp_path, kind):
+    path = tmp_path / f"run.{kind}"
+    path.write_bytes(animation.video([frame[::2, ::2] for frame in frames], kind))
     video = cv2.VideoCapture(str(path))
     count = 0
     while video.read()[0]:

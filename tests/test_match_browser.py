@@ -1,5 +1,6 @@
 """The Match page in a real Chromium, with the built-in scenes: what a visitor does, and what comes of it."""
 
+import base64
 import csv
 import io
 import itertools
@@ -20,6 +21,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from experiments.tools.browser import Visit, wait_until
 from features.files.exports import open_pair
+from features.plots.animation import HOLD, SECOND
 from features.recipe import Recipe
 
 pytestmark = pytest.mark.browser
@@ -375,6 +377,15 @@ def test_a_clicked_match_tells_its_terms(finished):
     finished.says("Those that fit worst")
 
 
+VIDEOS = "Video (WebM)", "Video (MP4)"
+PLAYED = """data => new Promise((done, failed) => {
+  const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0)), video = document.createElement("video");
+  video.onloadeddata = () => done([video.videoWidth, video.videoHeight, video.duration]);
+  video.onerror = () => failed(video.error.message);
+  video.src = URL.createObjectURL(new Blob([bytes]));
+})"""
+
+
 @pytest.mark.long
 def test_every_export_can_be_read(finished):
     assert cv2.imdecode(np.frombuffer(finished.download("PNG"), np.uint8), cv2.IMREAD_COLOR).shape[0] > 200
@@ -383,7 +394,10 @@ def test_every_export_can_be_read(finished):
     assert finished.download("PDF").startswith(b"%PDF")
     moving = Image.open(io.BytesIO(finished.download("Animation (GIF)")))
     assert moving.format == "GIF" and moving.n_frames > 20
-    assert finished.download("Video (WebM)").startswith(b"\x1aE\xdf\xa3")
+    shown = [finished.page.evaluate(PLAYED, base64.b64encode(finished.download(name)).decode()) for name in VIDEOS]
+    for width, height, seconds in shown:  # the browser itself opens them
+        assert (width, height) == tuple(side // 2 * 2 for side in (shown[0][0], shown[0][1]))
+        assert seconds == pytest.approx((moving.n_frames + HOLD - 1) / SECOND, abs=0.15)
     matches = table(finished.download("Matches (CSV)"))
     assert [[int(row["left"]), int(row["right"])] for row in matches] == sorted(finished.lines())
     content = json.loads(finished.download("Matches (JSON)"))

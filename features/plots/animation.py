@@ -20,6 +20,7 @@ Colour = tuple[int, int, int]
 WIDTH, PICTURE, CURVES, LABEL = 960, 400, 110, 26  # pixels: of all, and the heights of its parts
 SEAM = 4
 FRAMES, SECOND, HOLD = 48, 10, 15  # pictures at most, of which so many a second; the last one so many times
+VIDEOS = {"webm": "VP90", "mp4": "vp09"}  # by ending: how OpenCV calls VP9 there
 PALETTE = 192  # colours of a GIF
 STRENGTHS = (0.3, 0.6, 1.0)  # how opaque faint, middling and strong lines are
 FLOOR = 1e-9  # a logarithm needs one
@@ -161,14 +162,14 @@ def gif(frames: Sequence[Pixels], width: int = WIDTH) -> bytes:
     return out.getvalue()
 
 
-def webm(frames: Sequence[Pixels]) -> bytes:
-    """The frames as a video that every browser plays; the last one is held."""
+def video(frames: Sequence[Pixels], kind: str = "webm") -> bytes:
+    """The frames as a video, WebM or MP4, in VP9, which browsers play; the last one is held."""
     height, width = (side // 2 * 2 for side in frames[0].shape[:2])
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "run.webm")
-        writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"VP90"), SECOND, (width, height))
+        path = Path(folder, f"run.{kind}")
+        writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*VIDEOS[kind]), SECOND, (width, height))
         if not writer.isOpened():
-            raise ValueError("OpenCV cannot write a WebM video on this machine; take the GIF.")
+            raise ValueError("OpenCV cannot write such a video on this machine; take the GIF.")
         for frame in [*frames, *[frames[-1]] * (HOLD - 1)]:
             writer.write(np.ascontiguousarray(frame[:height, :width, ::-1]))
         writer.release()

@@ -46,7 +46,8 @@ def show(run: Run) -> None:
             download(kind.upper(), f"{name}-matches.{kind}", partial(picture, run, kind))
         download("Curves (PNG)", f"{name}-curves.png", partial(curves, run))
         download("Animation (GIF)", f"{name}.gif", lambda: animation.gif(moving(run), GIF_WIDTH))
-        download("Video (WebM)", f"{name}.webm", lambda: animation.webm(moving(run)))
+        for kind, label in (("webm", "Video (WebM)"), ("mp4", "Video (MP4)")):
+            download(label, f"{name}.{kind}", partial(film, run, kind))
     st.markdown("**Tables**, in pixels of the original images")
     with st.container(horizontal=True):
         download("Matches (CSV)", f"{name}-matches.csv", lambda: exports.matches_csv(found))
@@ -121,6 +122,11 @@ def moving(run: Run) -> list[animation.Pixels]:
         for stop in found
     ]
     return animation.pictures(run.pair, moments, run.job.snapshot().history or {})
+
+
+def film(run: Run, kind: str) -> bytes:
+    """The run as a video."""
+    return animation.video(moving(run), kind)
 
 
 def curves(run: Run) -> bytes:

@@ -16,6 +16,7 @@ MIME = {
     "pdf": "application/pdf",
     "gif": "image/gif",
     "webm": "video/webm",
+    "mp4": "video/mp4",
     "csv": "text/csv",
     "md": "text/markdown",
     "tex": "text/x-tex",
