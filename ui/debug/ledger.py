@@ -69,7 +69,7 @@ def sentence(case: Case, book: Ledger, focus: Match | None, here: list[Match]) -
 
 def board(case: Case, book: Ledger, here: list[Match], there: list[Match]) -> None:
     """The picture and the table; the line that is pointed at lights up."""
-    left, right = st.columns([11, 10], gap="small")
+    left, right = st.columns([13, 10], gap="small")
     with right:
         line = choose_line(book)
     with left:
@@ -96,7 +96,7 @@ def choose_line(book: Ledger) -> Line | None:
         )
         for line in lines
     ]
-    at = table.lines("ledger lines", HEADER, rows, height=picture.HEIGHT - 90)
+    at = table.lines("ledger lines", HEADER, rows, height=picture.HEIGHT - 90, tall=True)
     more = f" The first {len(lines)} of {len(book.lines)} are shown." if len(book.lines) > len(lines) else ""
     st.caption(f"Point at a term to see its points and edges; a click holds it.{more}")
     return None if at is None else lines[at]

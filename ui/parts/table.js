@@ -29,7 +29,7 @@ export default function ({ parentElement, data, setStateValue }) {
   root.tell = setStateValue;
   if (root.shown === shown) return;
   root.shown = shown;
-  root.style.maxHeight = `${data.height}px`;
+  root.style.maxHeight = data.tall ? `max(${data.height}px, calc(100vh - 26rem))` : `${data.height}px`;
   root.held = root.told = null;
   build(root, data);
   const tell = (line) => {

@@ -19,8 +19,11 @@ class Row:
     bar: float = 0.0
 
 
-def lines(key: str, header: Sequence[str], rows: Sequence[Row], *, height: int = 330) -> int | None:
-    """Show the table; the number of the line that is pointed at or held. Other lines are another table."""
+def lines(key: str, header: Sequence[str], rows: Sequence[Row], *, height: int = 330, tall: bool = False) -> int | None:
+    """Show the table; the number of the line that is pointed at or held. Other lines are another table.
+
+    A `tall` one is as high as the window allows, `height` at least.
+    """
     key = f"{key} {crc32(repr(rows).encode())}"
     kept = st.session_state.get(key)
     at = None if kept is None else kept.get("line")
@@ -31,6 +34,7 @@ def lines(key: str, header: Sequence[str], rows: Sequence[Row], *, height: int =
             "rows": [list(row.cells) for row in rows],
             "bars": [round(min(max(row.bar, -1.0), 1.0), 4) for row in rows],
             "height": height,
+            "tall": tall,
         },
         on_line_change=lambda: None,
     )
