@@ -28,6 +28,8 @@ from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem,
 from adgm.run import Result, Run, State, iterate
 from adgm.solver import ADGM
 
+__version__ = "0.2.0"
+
 __all__ = [
     "ADGM",
     "ANY",
@@ -41,6 +43,7 @@ __all__ = [
     "Run",
     "Sparse",
     "State",
+    "__version__",
     "iterate",
     "reference",
     "solve",

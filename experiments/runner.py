@@ -132,7 +132,7 @@ def finished(
 
 def command_line() -> str:
     """What was typed to start this process."""
-    return shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
+    return f"python -m experiments {shlex.join(sys.argv[1:])}".strip()
 
 
 def rows_of(

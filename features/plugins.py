@@ -33,6 +33,7 @@ from features.datasets import DATASETS, Dataset
 from features.limits import is_public
 from features.models import MODELS, Model
 
+PACKAGE = __name__.rpartition(".")[0]  # "features"; in an installed wheel "adgm_explorer.features"
 FLAG, VARIABLE = "--plugin", "ADGM_PLUGINS"
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]{0,39}")
 
@@ -137,6 +138,8 @@ def _told(place: Path, error: BaseException) -> str:
     """What went wrong, with the last line of the file that was on the way."""
     frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename == str(place)]
     words = str(error).strip().rstrip(".") or "no reason given"
+    if isinstance(error, ModuleNotFoundError) and error.name == "features" != PACKAGE:
+        words += f"; installed, it is {PACKAGE}"
     return f"{_at(place, frames[-1].lineno if frames else None)}: {type(error).__name__}: {words[:300]}."
 
 

@@ -376,7 +376,7 @@ class Recipe:
 
     def as_command(self, pair_file: str = PAIR_FILE, output: str | None = None) -> str:
         """The same run on a command line."""
-        program = ["python", "-m", "features", *(word for file in self.plugins for word in ("--plugin", file))]
+        program = [*shlex.split("python -m features"), *(word for file in self.plugins for word in ("--plugin", file))]
         words = [*program, "match", *self.words(pair_file), "--method", self.method]
         words += [word for name, value in self.method_options.items() for word in ("--option", f"{name}={value}")]
         words += [] if self.check == CHECKS[0] else ["--check", self.check]

@@ -286,7 +286,7 @@ def as_command(
     pair_file: str = PAIR_FILE,
 ) -> str:
     """The same comparison on a command line; the recipe's own method and options are not looked at."""
-    words = ["python", "-m", "features", "compare", *recipe.words(pair_file), "--methods", ",".join(methods)]
+    words = [*shlex.split("python -m features compare"), *recipe.words(pair_file), "--methods", ",".join(methods)]
     for method, values in options.items():
         words += [word for name, value in values.items() for word in ("--option", f"{method}.{name}={value}")]
     words += [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]

@@ -20,6 +20,7 @@ from experiments.spec import Experiment
 from features.datasets.download import cache_dir
 from features.limits import LIMITS
 
+EXPERIMENTS = __name__.replace("ui.jobs.experiment_process", "experiments")  # in a clone and installed
 LINE = 4000  # bytes that hold the last line of a log
 INTERRUPTED = 130  # what a command that was stopped on demand returns
 
@@ -79,7 +80,7 @@ class Laboratory:
                 log = path.with_suffix(".log").open("wb")
             except OSError as error:
                 raise ValueError(f"Results cannot be kept in {path.parent} ({error.strerror or error}).") from error
-            words = [sys.executable, "-m", "experiments", "run", str(declared), "--store", str(path), "--attached"]
+            words = [sys.executable, "-m", EXPERIMENTS, "run", str(declared), "--store", str(path), "--attached"]
             words += ["--sample", str(sample), "--workers", str(LIMITS.experiment_workers)]
             words += ["--memory", str(LIMITS.experiment_gigabytes)]
             with log:

@@ -1,4 +1,4 @@
-"""The command `adgm-explorer`: start the app, wherever it is installed."""
+"""Start the app, wherever it is installed; `adgm-explorer` without a word does it (`ui.shell.command`)."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from streamlit.web.cli import main as streamlit
 from features import plugins
 
 ROOT = Path(__file__).parents[2]
-INSTALLED = ROOT / "adgm_explorer"  # where a wheel keeps the frame and its settings
+INSTALLED = ROOT / "frame"  # where a wheel keeps the frame and its settings
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ class Page:
         if PAGE.get() != self.name:
             presses.PRESSES.leave(session)
         address.turn_to(self.name)
-        frame.share(self.name, import_module(f"ui.{self.name}.page").show())
+        frame.share(self.name, import_module(f"..{self.name}.page", __package__).show())
         if not self.settings:
             frame.no_settings()
         warmup.begin()  # last: the compiler shall not compete with the first picture
