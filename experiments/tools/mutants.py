@@ -39,12 +39,14 @@ TUNING: dict[str, dict[str, str]] = {
         "adgm/costs/tables.py": "DENSE_SHARE FULL GROUP WORTH_A_THREAD",
         "adgm/potentials.py": "CHUNK",
         "adgm/search/local_search.py": "WHOLE FEWEST_COLUMNS REMEMBERED",
+        "adgm/search/permutations.py": "PIECE",
     },
     "time between two looks at the clock": {
         "adgm/machine/deadline.py": "LOOK",
         "adgm/rivals/libmgm.py": "TICK",
         "adgm/run.py": "SLICE",
         "adgm/search/local_search.py": "LOOKS_AT_ONCE",
+        "adgm/search/permutations.py": "AT_ONCE",
         "adgm/search/tabu.py": "STEPS_AT_ONCE",
     },
     "how long a search goes on before it tries another way": {
@@ -60,6 +62,7 @@ TUNING: dict[str, dict[str, str]] = {
         "adgm/search/fusion.py": "ENUMERATED TRIED LARGE START_EFFORT LONGEST IN_VAIN",
         "adgm/search/hyperedges.py": "LOOKED_AT",
         "adgm/search/local_search.py": "MOST_CHANGES",
+        "adgm/search/permutations.py": "LONGEST IN_VAIN AGAIN MOST TENURE KINDS",
         "adgm/search/portfolio.py": "OPENING PROPOSALS BATCH THIRD FEWEST_SWEEPS SHARE",
         "adgm/search/portfolio_members.py": "PAIRWISE HIGHER",
         "adgm/search/tabu.py": "FEW_LINKS PATIENCE",

@@ -82,7 +82,8 @@ GUARDS: dict[str, str] = {
     "adgm/search/fusion.py": "fusion tied_rows prices methods",
     "adgm/search/hyperedges.py": "prices local_search",
     "adgm/search/local_search.py": "local_search margins tied_rows fusion",
-    "adgm/search/portfolio.py": "portfolio proofs",
+    "adgm/search/permutations.py": "permutations",
+    "adgm/search/portfolio.py": "portfolio proofs permutations",
     "adgm/search/portfolio_members.py": "portfolio",
     "adgm/search/tabu.py": "local_search",
     "adgm/solver.py": "solver penalty prices",
@@ -99,6 +100,7 @@ GUARDS: dict[str, str] = {
     "features/judge/verification.py": "verification",
     "features/pairs.py": "pairs",
     "features/plugins.py": "plugins",
+    "features/points/regions.py": "regions",
     "features/recipe.py": "recipe",
     "features/tables.py": "tables",
 }
