@@ -11,7 +11,7 @@ from features.explain.lessons import NAMES, NUMBERS
 from features.plots.theme import BLUE, FAINT
 from features.recipe import OWN, Recipe
 from ui.learn import boards, figures, pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 from ui.shell import presenter
 
 SIX = tuple(lessons.written(each) for each in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
@@ -45,27 +45,27 @@ def board(values: Values, choices: bool = True) -> dict[str, Any]:
     return boards.graphs_data(as_points(values["points"]), tried(values).matching, (NAMES, NUMBERS), sorted(all_six))
 
 
-def show_triangles(desk: Desk) -> None:
+def show_triangles(state: ChapterState) -> None:
     def moved(sides: Any) -> None:
         if np.shape(sides) == (2, 3, 2):
-            desk.set("points", as_text(as_points(as_text(sides))))
+            state.set("points", as_text(as_points(as_text(sides))))
 
-    now = tried(desk.values)
-    boards.graphs("learn graphs", board(desk.values, choices=False), moved)
+    now = tried(state.values)
+    boards.graphs("learn graphs", board(state.values, choices=False), moved)
     one, two = st.columns([2, 3])
     with one:
         x = np.eye(3)[list(now.matching)]
         boards.matrices("learn assignment", [boards.matrix("Assignment matrix X", x, NAMES, NUMBERS)])
     with two:
-        if not desk.done:
+        if not state.done:
             st.caption("All six matchings, ranked, appear here when you have found the best one.")
             return
         data = [
             {"value": round(each.energy, 3), "itemStyle": {"color": BLUE if each.name == now.name else FAINT}}
-            for each in ranked(desk.values)[::-1]
+            for each in ranked(state.values)[::-1]
         ]
         bars = {"type": "bar", "data": data, "label": {"show": True, "position": "right"}, "animation": False}
-        names = [each.name for each in ranked(desk.values)[::-1]]
+        names = [each.name for each in ranked(state.values)[::-1]]
         spec = {
             "animation": False,
             "grid": {"left": 4, "right": 44, "top": 4, "bottom": 4, "containLabel": True},
@@ -131,9 +131,9 @@ def repaired(values: Values) -> str:
     return f"all {TOTAL}" if right == TOTAL else "about 24" if right > 21 else "about 18, as before"
 
 
-def show_structure(desk: Desk) -> None:
-    found = lessons.structure(desk.values["weight"])
-    pictures.matching("learn structure", found, 400, "Delaunay" if desk.values["weight"] else "none")
+def show_structure(state: ChapterState) -> None:
+    found = lessons.structure(state.values["weight"])
+    pictures.matching("learn structure", found, 400, "Delaunay" if state.values["weight"] else "none")
 
 
 STRUCTURE = Chapter(

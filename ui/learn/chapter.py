@@ -81,7 +81,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A step of the course. `picture(desk)` draws; `answer(values)` and `says(values)` come from the run's numbers."""
+    """A step of the course. `picture(state)` draws; `answer(values)` and `says(values)` come from the run's numbers."""
 
     key: str
     title: str
@@ -91,7 +91,7 @@ class Chapter:
     source: str  # where the paper has it
     question: Question
     code: str
-    picture: Callable[["Desk"], None]
+    picture: Callable[["ChapterState"], None]
     answer: Callable[[Values], Answer]
     sheet: Sheet
     recipe: Callable[[Values], Recipe] | None = None  # its problem, as Match opens it
@@ -142,7 +142,7 @@ class Chapter:
         return text[0].upper() + text[1:] if text[0].isascii() else text
 
 
-class Desk:
+class ChapterState:
     """A student's place at a chapter: the values of its controls, and whether the prediction has been made."""
 
     def __init__(self, chapter: Chapter) -> None:
@@ -314,9 +314,9 @@ class Desk:
         return f"You said {given}. " if isinstance(given, str) and not self.notes["good"] else ""
 
 
-def prepared(desk: Desk) -> None:
+def prepared(state: ChapterState) -> None:
     """Solve what the chapter shows, in a place of the pool and once for all visitors: a class turns a page together."""
-    chapter, values = desk.chapter, dict(desk.values)
+    chapter, values = state.chapter, dict(state.values)
     if stage := chapter.needs(values) if chapter.needs else "":
         warmup.begin().wait(stage)
     choice = (chapter.key, *(values[control.name] for control in chapter.controls))
@@ -330,24 +330,24 @@ def prepared(desk: Desk) -> None:
         PREPARED.add(choice)
 
 
-def show(chapter: Chapter) -> Desk:
+def show(chapter: Chapter) -> ChapterState:
     """The chapter: its claim, the picture on the left; formula, controls and question on the right."""
-    desk = Desk(chapter)
-    prepared(desk)
+    state = ChapterState(chapter)
+    prepared(state)
     st.html(
         f'<p class="claim">{formula.explained(chapter.claim)}</p>'
         f'<p class="task">{formula.explained(chapter.to_do(presenter.locked))}</p>'
     )
     left, right = st.columns([13, 8], gap="medium")
     with right, st.container(key="learn-side", gap="small"):
-        lit = chapter.lit(desk.values) if chapter.lit else ""
+        lit = chapter.lit(state.values) if chapter.lit else ""
         st.html(f'<div class="from">{formula.html(chapter.formula, lit)}<small>{chapter.source}</small></div>')
-        desk.draw_controls()
+        state.draw_controls()
         if chapter.says:
-            st.markdown(chapter.says(desk.values))
-        if chapter.reveals and desk.checked and (told := chapter.reveals(desk.values)):
+            st.markdown(chapter.says(state.values))
+        if chapter.reveals and state.checked and (told := chapter.reveals(state.values)):
             st.markdown(told)
-        desk.ask()
+        state.ask()
     with left, st.container(key="learn-picture"):
-        chapter.picture(desk)
-    return desk
+        chapter.picture(state)
+    return state

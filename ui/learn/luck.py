@@ -8,7 +8,7 @@ import streamlit as st
 from features.explain import lessons
 from features.plots.theme import BLUE, FAINT
 from ui.learn import figures, pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 
 FEWEST, SOME, MOST = "fewer than 10", "10 to 20", "more than 20"
 FEW = 5
@@ -40,8 +40,8 @@ def counted(values: Values) -> dict[str, Any]:
     }
 
 
-def show_luck(desk: Desk) -> None:
-    if not desk.checked:
+def show_luck(state: ChapterState) -> None:
+    if not state.checked:
         pictures.matching("learn luck", lessons.solved(lessons.LUCK), 390)
         st.caption("One run, from one start. Thirty starts follow when you have made your prediction.")
         return
@@ -55,7 +55,7 @@ def show_luck(desk: Desk) -> None:
     ]
     bars = {"type": "bar", "name": "starts", "data": data, "barWidth": "90%", "animation": False}
     chances = [[runs, round(100 * lessons.chance(runs, energies), 1)] for runs in RUNS]
-    now = [[desk.values["runs"], round(100 * lessons.chance(desk.values["runs"], energies), 1)]]
+    now = [[state.values["runs"], round(100 * lessons.chance(state.values["runs"], energies), 1)]]
     one, two = st.columns(2)
     with one:
         x = {"name": "final energy (lower is better)", "min": float(edges[0]), "max": float(edges[-1])}

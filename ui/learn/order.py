@@ -4,7 +4,7 @@ import streamlit as st
 
 from features.explain import lessons
 from ui.learn import boards, figures, pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 
 MODEL = {"distances": "B", "angles": "third"}
 COPY = (60.0, 1.6)  # the turn and the scale that are asked about
@@ -29,8 +29,8 @@ STAR = {"title": "ADGM1, star: all tied to x₁", "ties": [[0, 1], [0, 2]], "pla
 CHAIN = {"title": "ADGM2, chain: each to the next", "ties": [[0, 1], [1, 2]], "places": [[25, 32], [85, 32], [145, 32]]}
 
 
-def show_order(desk: Desk) -> None:
-    values = desk.values
+def show_order(state: ChapterState) -> None:
+    values = state.values
     found = lessons.turned(MODEL[values["costs"]], values["turn"], values["scale"])
     pictures.matching("learn order", found, 275)
     if values["costs"] == "angles":

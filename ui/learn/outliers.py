@@ -5,7 +5,7 @@ from typing import Any
 from features.explain import lessons
 from features.plots.theme import GREEN, VERMILION
 from ui.learn import figures, pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 
 PRICES = (0.1, 0.3, 0.5, 0.7, 0.9, 1.2, 1.5, 2.0, 3.0)
 HIGH, FAIR = 3.0, 0.9
@@ -32,10 +32,10 @@ def counted(values: Values) -> dict[str, Any]:
     }
 
 
-def show_outliers(desk: Desk) -> None:
-    run = lessons.priced(desk.values["price"])
-    tried = desk.notes.setdefault("tried", {})
-    tried[desk.values["price"]] = (run.right, lessons.strays(run))
+def show_outliers(state: ChapterState) -> None:
+    run = lessons.priced(state.values["price"])
+    tried = state.notes.setdefault("tried", {})
+    tried[state.values["price"]] = (run.right, lessons.strays(run))
     pictures.matching("learn outliers", run, 228)
     series = [
         pictures.dots(name, [[price, counts[k]] for price, counts in tried.items()], colour, symbol)

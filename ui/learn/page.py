@@ -7,7 +7,7 @@ import streamlit as st
 
 from ui.learn import chapter as frame
 from ui.learn import formula, progress, static_boards, worksheet
-from ui.learn.chapter import Chapter, Desk
+from ui.learn.chapter import Chapter, ChapterState
 from ui.learn.chapters import CHAPTERS
 from ui.parts.downloads import download
 from ui.shell import presenter
@@ -24,12 +24,12 @@ def show() -> None:
     progress.recall(st.session_state.get(progress.KEY), CHAPTERS)
     now = CHAPTERS[current()]
     bar = st.container(horizontal=True, vertical_alignment="center", key="learn-bar")
-    desk = frame.show(now)
+    state = frame.show(now)
     with bar:
-        navigation(now, desk)
-    foot(now, desk)
+        navigation(now, state)
+    foot(now, state)
     progress.remember(answered())
-    words = desk.words | presenter.words()
+    words = state.words | presenter.words()
     if {"chapter": FIRST} | st.query_params.to_dict() != words:
         st.query_params.from_dict(words)
 
@@ -40,13 +40,13 @@ def current() -> str:
         asked = st.query_params.get("chapter", FIRST)
         turn_to(asked if asked in CHAPTERS else FIRST)
         if went_back():
-            Desk(CHAPTERS[str(st.session_state["learn chapter"])]).follow_address()
+            ChapterState(CHAPTERS[str(st.session_state["learn chapter"])]).follow_address()
     return str(st.session_state["learn chapter"])
 
 
 def answered() -> list[str]:
     """The chapters that are."""
-    return [key for key, each in CHAPTERS.items() if Desk(each).done]
+    return [key for key, each in CHAPTERS.items() if ChapterState(each).done]
 
 
 def turn_to(key: str) -> None:
@@ -58,7 +58,7 @@ def chosen() -> None:
         turn_to(key)
 
 
-def navigation(now: Chapter, desk: Desk) -> None:
+def navigation(now: Chapter, state: ChapterState) -> None:
     """Previous, all chapters, next; how many are answered, and whether this one is; what is always at hand."""
     keys = list(CHAPTERS)
     at = keys.index(now.key)
@@ -98,7 +98,7 @@ def navigation(now: Chapter, desk: Desk) -> None:
         with st.popover("Glossary", icon=":material/menu_book:"):
             glossary(now)
         with st.popover("For the class", icon=":material/co_present:"):
-            for_the_class(now, desk)
+            for_the_class(now, state)
 
 
 def entry(key: str) -> str:
@@ -116,7 +116,7 @@ def glossary(now: Chapter) -> None:
     st.markdown("\n".join(f"- **{word}**: {words}" for word, words in formula.GLOSSARY.items()))
 
 
-def for_the_class(now: Chapter, desk: Desk) -> None:
+def for_the_class(now: Chapter, state: ChapterState) -> None:
     """Worksheets, presenter mode and links."""
     for name, answers in (("Worksheet", False), ("Worksheet with answers", True)):
         download(
@@ -130,7 +130,7 @@ def for_the_class(now: Chapter, desk: Desk) -> None:
         download(
             "Board without a server",
             static_boards.name(now),
-            partial(static_boards.page, now, dict(desk.values)),
+            partial(static_boards.page, now, dict(state.values)),
             icon=":material/web:",
             width="stretch",
             help="One HTML file that works from a folder, for course pages and slides",
@@ -151,15 +151,15 @@ def for_the_class(now: Chapter, desk: Desk) -> None:
     )
 
 
-def foot(now: Chapter, desk: Desk) -> None:
+def foot(now: Chapter, state: ChapterState) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="learn-foot"):
         with st.popover("The same in Python", icon=":material/code:"):
             st.code(now.code, language="python")
         if now.recipe is None:
             return
-        match, words = page("match"), now.recipe(desk.values).to_query() | presenter.words()
+        match, words = page("match"), now.recipe(state.values).to_query() | presenter.words()
         if now.brings is None:
             st.page_link(match, label="Open this on Match", icon=":material/share:", query_params=words)
         elif st.button("Open this on Match", icon=":material/share:", type="tertiary"):
-            OWN_PAIR.set(now.brings(desk.values))
+            OWN_PAIR.set(now.brings(state.values))
             st.switch_page(match, query_params=words)

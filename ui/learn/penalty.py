@@ -11,7 +11,7 @@ from features.penalty_study import BAND, SEEDS, study
 from features.plots.theme import BLUE, FAINT, GREEN, SKY, VERMILION
 from features.recipe import Recipe
 from ui.learn import figures, pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 from ui.parts.charts.run import Curves, line, penalty_chart
 from ui.shell import presenter
 
@@ -104,11 +104,11 @@ def hundred() -> list[dict[str, Any]]:
     ]
 
 
-def show_penalty(desk: Desk) -> None:
-    run = found(desk.values)
-    tried = desk.notes.setdefault("tried", {})
-    if desk.values["rule"] == YOURS:
-        tried[desk.values["rho"]] = excess(run)
+def show_penalty(state: ChapterState) -> None:
+    run = found(state.values)
+    tried = state.notes.setdefault("tried", {})
+    if state.values["rule"] == YOURS:
+        tried[state.values["rho"]] = excess(run)
     one, two = st.columns(2)
     with one:
         st.echarts_chart(
@@ -118,10 +118,10 @@ def show_penalty(desk: Desk) -> None:
             alt="Residual and penalty over the iterations",
         )
     with two:
-        series = hundred() if desk.checked else []
+        series = hundred() if state.checked else []
         series.append(pictures.dots("this problem", [[rho, round(e, 2)] for rho, e in tried.items()], BLUE))
         for rule, colour, symbol in ((PAPER, VERMILION, "diamond"), (OURS, GREEN, "triangle")):
-            if desk.values["rule"] == rule:
+            if state.values["rule"] == rule:
                 at = [[float(run.result.history["rho"][0]), round(excess(run), 2)]]
                 series.append(pictures.dots(rule, at, colour, symbol))
         pictures.chart(
@@ -134,7 +134,7 @@ def show_penalty(desk: Desk) -> None:
             tooltip={"trigger": "item"},
             legend={"top": 0, "type": "scroll", "data": [one["name"] for one in series if one["name"]]},
         )
-    if desk.checked and (words := hundredfold(desk.values)):
+    if state.checked and (words := hundredfold(state.values)):
         st.caption(words)
 
 

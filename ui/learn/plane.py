@@ -8,7 +8,7 @@ import streamlit as st
 from features.explain import planar
 from features.explain.planar import RHOS, SCENES, Moment, Point, Scene
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Question, Sheet, Values
 from ui.shell import presenter
 
 FIRST = "box"
@@ -127,24 +127,24 @@ def board(values: Values) -> dict[str, Any]:
     )
 
 
-def show_plane(desk: Desk) -> None:
-    def changed(state: Any) -> None:
+def show_plane(state: ChapterState) -> None:
+    def changed(sent: Any) -> None:
         with contextlib.suppress(TypeError, ValueError, KeyError):
             read = {
-                "scene": str(state["scene"]),
-                "sets": written(state["sets"]),
-                "pen": f"{float(state['rho']):g}",
-                "at": str(int(state["at"])),
+                "scene": str(sent["scene"]),
+                "sets": written(sent["sets"]),
+                "pen": f"{float(sent['rho']):g}",
+                "at": str(int(sent["at"])),
             }
             plain = SCENES[read["scene"]]
             if as_places(read) == (*plain.places, plain.start):
                 read["sets"] = ""
             for name, value in read.items():
-                desk.set(name, value)
-            desk.notes["heard"] = int(state["number"]), read
+                state.set(name, value)
+            state.notes["heard"] = int(sent["number"]), read
 
-    values = desk.values
-    number, read = desk.notes.get("heard", (None, {}))
+    values = state.values
+    number, read = state.notes.get("heard", (None, {}))
     heard = number if read == {name: values[name] for name in NAMES} else None  # else an address has brought the values
     locked = [name for name in NAMES if presenter.locked(name)]
     boards.plane("learn plane", board(values) | {"heard": heard, "locked": locked}, changed)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 from ui.learn.splitting import COLS, LAST, ROWS, blocks
 
 OPTIONS = ("3", "6", "9")
@@ -60,8 +60,8 @@ def framed(values: Values) -> list[tuple[int, int]]:
     return list(enumerate(found(values).matching))
 
 
-def show_rounding(desk: Desk) -> None:
-    values = desk.values
+def show_rounding(state: ChapterState) -> None:
+    values = state.values
     x, matching = blocks(values["rounds"])[1], np.eye(4)[list(found(values).matching)]
     boards.matrices(
         "learn rounding",

@@ -7,7 +7,7 @@ import numpy as np
 
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Question, Sheet, Values
 
 FIRST = "0.75,0.45,-0.2"
 CANDIDATES = ("1", "2", "3")
@@ -27,12 +27,12 @@ def board(values: Values) -> dict[str, Any]:
     return boards.triangle_data(target(values["c"]), [f"all to candidate {name}" for name in CANDIDATES])
 
 
-def show_triangle(desk: Desk) -> None:
+def show_triangle(state: ChapterState) -> None:
     def moved(c: Any) -> None:
         if isinstance(c, list) and len(c) == 3:
-            desk.set("c", ",".join(f"{float(value):g}" for value in c))
+            state.set("c", ",".join(f"{float(value):g}" for value in c))
 
-    boards.triangle("learn triangle", board(desk.values), moved)
+    boards.triangle("learn triangle", board(state.values), moved)
 
 
 def alone(values: Values) -> bool:

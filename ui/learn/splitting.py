@@ -6,7 +6,7 @@ import streamlit as st
 
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 
 LAST = 9  # iterations until the small problem has converged
 ROWS, COLS = ("A", "B", "C", "D"), ("1", "2", "3", "4")
@@ -33,7 +33,7 @@ def same_matching(iteration: int) -> bool:
     return bool((one == two).all() and ((one == 0) | (one == 1)).all())
 
 
-def show_blocks(desk: Desk) -> None:
+def show_blocks(state: ChapterState) -> None:
     boards.matrices(
         "learn blocks",
         [
@@ -42,12 +42,12 @@ def show_blocks(desk: Desk) -> None:
                 x,
                 ROWS,
                 COLS,
-                sums=desk.checked,
+                sums=state.checked,
                 note=f"Sums that are one: {lessons.sums(x)}"
-                if desk.checked
+                if state.checked
                 else "Its sums appear after your prediction",
             )
-            for title, x in zip(TITLES, blocks(desk.values["k"]), strict=True)
+            for title, x in zip(TITLES, blocks(state.values["k"]), strict=True)
         ],
     )
     st.caption("Rows are left points, columns right points; the bluer, the closer to 1.")

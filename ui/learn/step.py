@@ -12,7 +12,7 @@ from adgm import ADGM
 from adgm.reference import Iterate
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 from ui.learn.splitting import COLS, LAST, ROWS, TITLES
 
 Floats = NDArray[np.float64]
@@ -234,20 +234,20 @@ def cells(values: Values, answered: bool) -> list[dict[str, Any]]:
     return [problem_cell(values, now), *made]
 
 
-def show_step(desk: Desk) -> None:
-    made = cells(desk.values, desk.right)
+def show_step(state: ChapterState) -> None:
+    made = cells(state.values, state.right)
 
     def picked(cell: Any) -> None:
         if not (isinstance(cell, list) and len(cell) == 3 and all(isinstance(each, int) for each in cell)):
             return
         where, text = cell[0], f"{cell[1]}-{cell[2]}"
         if cell[1] < 0:
-            desk.set("term", WHOLE)
+            state.set("term", WHOLE)
         elif cell_of(text) == (cell[1], cell[2]):
-            name = "term" if kind(desk.values) == 0 and where == 2 else "cell"
-            desk.set(name, WHOLE if name == "term" and desk.values["term"] == text else text)
+            name = "term" if kind(state.values) == 0 and where == 2 else "cell"
+            state.set(name, WHOLE if name == "term" and state.values["term"] == text else text)
 
-    heads = [[f"{k + 1} {head}", k == kind(desk.values)] for k, head in enumerate(HEADS)]
+    heads = [[f"{k + 1} {head}", k == kind(state.values)] for k, head in enumerate(HEADS)]
     boards.steps("learn step", heads, made, picked)
 
 

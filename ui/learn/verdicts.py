@@ -8,7 +8,7 @@ from features.explain import lessons
 from features.judge.metrics import Causes
 from features.recipe import Recipe
 from ui.learn import figures, pictures
-from ui.learn.chapter import Chapter, Control, Desk, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
 
 ONE, MANY = "ADGM", "ADGM+"
 METHODS = {ONE: "adgm1", MANY: "adgm+"}
@@ -63,10 +63,10 @@ def compared(values: Values) -> str:
     return "These two are equal, which proves nothing: whether a better matching exists takes the best energy."
 
 
-def show_verdict(desk: Desk) -> None:
-    pictures.matching("learn verdict", lessons.solved(recipe(desk.values)), 350)
-    if desk.checked:
-        st.caption(compared(desk.values))
+def show_verdict(state: ChapterState) -> None:
+    pictures.matching("learn verdict", lessons.solved(recipe(state.values)), 350)
+    if state.checked:
+        st.caption(compared(state.values))
 
 
 def on_paper(values: Values) -> str:
