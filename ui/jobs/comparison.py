@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from time import monotonic
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,13 @@ from features.judge.metrics import measure, score
 from features.limits import LIMITS
 from features.models import MODELS
 from features.pairs import Pair
-from features.plots.pair import DrawnLine, common
 from features.recipe import Recipe
 from ui.jobs.job import Job, Snapshot
 from ui.jobs.scheduler import POOL, JobPool, Visitor
 from ui.match.optimality import Proof
+
+if TYPE_CHECKING:
+    from features.plots.pair import DrawnLine
 
 Status = Literal["running", "finished", "stopped", "abandoned", "failed"]
 T = TypeVar("T")
@@ -260,7 +262,7 @@ class Series:
         distinct = {matching_of(one): one.row.pairs for one in entrants if one.row.result is not None}
         best = next((row.pairs for row in rows if is_best(row, rows)), None)
         drawn = {
-            key: picture(self.pair, pairs, () if best is None else common(self.pair, best, pairs))
+            key: picture(self.pair, pairs, () if best is None else plots.pair.common(self.pair, best, pairs))
             for key, pairs in distinct.items()
         }
         told = (replace(one, picture=drawn.get(matching_of(one), b"")) for one in entrants)
@@ -336,7 +338,7 @@ def matching_of(entrant: Entrant) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(map(tuple, entrant.row.pairs.tolist())))
 
 
-def picture(pair: Pair, pairs: NDArray[np.int64], without: Collection[DrawnLine] = ()) -> bytes:
+def picture(pair: Pair, pairs: NDArray[np.int64], without: "Collection[DrawnLine]" = ()) -> bytes:
     """The matched lines over both images but for some, nothing around them, as PNG."""
     wide, dpi = PICTURE
     return plots.figures.save(plots.figures.bare(pair, pairs, wide, without), "png", dpi=dpi)
