@@ -540,6 +540,24 @@ def test_the_ledger_of_model_c_has_its_length_and_its_direction():
     assert book.exact
 
 
+@pytest.mark.parametrize(
+    "model, expected",
+    [
+        ("third", ["triangles"]),  # whose parameters are words, which no formula has
+        ("edges change\nprice 0.3", ["edges", "price"]),
+        (
+            "points x1 - x2\nedges turn + change\nedges turn + d1 - d2",
+            ["points", "edges: turn (2)", "edges: change of length", "edges: turn (4)", "edges: length"],
+        ),
+    ],
+)
+def test_parts_have_names_of_their_own_also_where_nothing_is_a_sum(model, expected):
+    recipe = Recipe("random", {"inliers": 6, "outliers": 1}, model)
+    pair = recipe.pair()
+    assert parted(recipe, pair, recipe.problem(pair))[1] == expected
+    assert [one.name for one in separations(recipe, pair)] == expected
+
+
 def test_a_curve_is_the_cost_over_one_name():
     term = model_text("edges similarity exp(-(d1 - d2)^2 / s2)").terms[0]
     found = curve(term, "d1", {"s2": 100.0}, fixed={"d2": 20.0})

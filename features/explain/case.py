@@ -13,10 +13,10 @@ from adgm.explain.margins import Margin, margins
 from adgm.explain.paths import Path, Way, exchange_of, path
 from adgm.explain.terms import Match
 from adgm.rounding import Assignment
-from features.formulas.split import summands
+from features.formulas.split import part_names, summands
 from features.judge.metrics import Metrics, kinds, matched_pairs, measure, true_assignment
 from features.matching import Matching, match
-from features.models import MODELS
+from features.models import MODELS, written
 from features.models.base import Sense
 from features.pairs import Pair
 from features.recipe import Recipe
@@ -114,13 +114,15 @@ class Case:
 
 def parted(recipe: Recipe, pair: Pair, problem: Problem) -> tuple[Problem, list[str]]:
     """The problem with every summand of its model as a potential, and the names of all."""
-    words = WORDS if MODELS[recipe.model].given else TERMS
-    parts = summands(recipe, pair)
-    if parts is None or len(parts) <= len(problem.potentials):
+    words = WORDS if MODELS[recipe.model].given or written(recipe.model) else TERMS
+    names = part_names(recipe)
+    if names is None or len(names) < len(problem.potentials):
         return problem, named(problem, words)
-    names = [part.name if ":" in part.name or part.name == "price" else "" for part in parts]
-    split = replace(problem, potentials=tuple(part.potential for part in parts))
-    return split, [mine or usual for mine, usual in zip(names, named(split, words), strict=True)]
+    if len(names) > len(problem.potentials):
+        problem = replace(problem, potentials=tuple(part.potential for part in summands(recipe, pair)))
+    usual = named(problem, words)
+    found = [mine if ":" in mine or mine == "price" else word for mine, word in zip(names, usual, strict=True)]
+    return problem, [name if found.count(name) == 1 else f"{name} ({k})" for k, name in enumerate(found, 1)]
 
 
 def case_of(recipe: Recipe, **options: Any) -> Case:

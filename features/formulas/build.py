@@ -90,6 +90,12 @@ def parts(formula: FormulaText, pair: Pair, values: Values, *, summands: bool = 
     return found
 
 
+def names_of(formula: FormulaText) -> list[str]:
+    """The names of `parts` with summands."""
+    found = [name for term in formula.terms for name, _ in _pieces(term)]
+    return found if formula.price is None else [*found, "price"]
+
+
 def _pieces(term: Term) -> Iterator[tuple[str, Term]]:
     """The summands, named after what they depend on; tuples are looked up as they are for the whole."""
     groups: dict[str, Node] = {}

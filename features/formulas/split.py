@@ -4,19 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from features.formulas.build import Part, parts
+from features.formulas.build import Part, names_of, parts
 from features.formulas.ready import READY
-from features.formulas.records import FormulaText
 from features.formulas.text import model_text
 from features.models import MODELS, written
 from features.pairs import Pair
 from features.recipe import CONSTRAINED, Recipe
-
-
-def formula_of(key: str) -> FormulaText | None:
-    """The formula of a model, its own or that of a ready model; None where it has none."""
-    text = key if written(key) else READY.get(key)
-    return None if text is None else model_text(text)
 
 
 def as_formula(recipe: Recipe) -> Recipe | None:
@@ -48,9 +41,18 @@ def _own(recipe: Recipe) -> dict[str, Any]:
     return {name: value for name, value in recipe.model_params.items() if name not in CONSTRAINED}
 
 
-def summands(recipe: Recipe, pair: Pair) -> list[Part] | None:
-    """The potentials of a recipe's model by summand; None where it is no formula."""
-    formula = formula_of(recipe.model)
-    if formula is None:
-        return None
-    return parts(formula, pair, MODELS[recipe.model].values(**_own(recipe)), summands=True)
+def part_names(recipe: Recipe) -> list[str] | None:
+    """What the summands of a recipe's model are called, in the order of `summands`; None where it is no formula."""
+    own = _written(recipe)
+    return None if own is None else names_of(model_text(own.model))
+
+
+def summands(recipe: Recipe, pair: Pair) -> list[Part]:
+    """The potentials of a model that is a formula, by summand."""
+    own = _written(recipe)
+    assert own is not None
+    return parts(model_text(own.model), pair, MODELS[own.model].values(**_own(own)), summands=True)
+
+
+def _written(recipe: Recipe) -> Recipe | None:
+    return recipe if written(recipe.model) else as_formula(recipe)
