@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import FloatArray, IndexArray, LongArray, Neighbours
-from adgm.costs.numbers import SAMPLE, finite, limited, some_of
+from adgm.costs.numbers import SAMPLE, finite, first_beyond, limited, some_of, unusable
 from adgm.layout import Layout
 from adgm.machine.deadline import carried, check_time
 
@@ -348,28 +348,26 @@ class Formula:
                 i, j = links.target[part], links.owners(low, high)
                 some = i < j if self.symmetric else slice(None)  # the other half is the same
                 i, j = i[some], j[some]
-                costs = values[part][some] = self.between(row[i], row[j], col[i], col[j])
-                if not np.isfinite(costs.sum()):
-                    bad = int(np.argmin(np.isfinite(costs)))
-                    raise self.not_finite(costs[bad], (row[i][bad], row[j][bad]), (col[i][bad], col[j][bad]))
+                values[part][some] = self.usable(row[i], row[j], col[i], col[j])
 
         in_threads(fill, zip(np.append(0, ends[:-1]).tolist(), ends.tolist(), strict=True))
         if self.symmetric:
             kernels.mirror(*links, values)
         return values
 
-    @staticmethod
-    def not_finite(value: float, left: tuple[int, int], right: tuple[int, int]) -> ValueError:
-        return ValueError(
-            f"Formula gives {value} for the edges {left[0]}→{left[1]} and {right[0]}→{right[1]}; costs must be finite"
-        )
+    def usable(self, i1: LongArray, j1: LongArray, i2: LongArray, j2: LongArray) -> FloatArray:
+        """`between` for nodes given one by one; an error names the first edges whose cost cannot be computed with."""
+        costs = self.between(i1, j1, i2, j2)
+        if (k := first_beyond(costs)) is not None:
+            raise unusable(costs[k], i1[k], j1[k], i2[k], j2[k])
+        return costs
 
     def entries(self, layout: Layout) -> Entries:
         row, col = layout.row, layout.col
         if not self.on_edges:
             index = np.argwhere((row[:, None] != row) & (col[:, None] != col))
             i, j = index.T
-            return Entries(index, self.between(row[i], row[j], col[i], col[j]))
+            return Entries(index, self.usable(row[i], row[j], col[i], col[j]))
         links = self.links(layout)
         assert links is not None
         index = np.stack([links.target.astype(np.int64), links.owners(0, layout.n)], axis=1)

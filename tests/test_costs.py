@@ -1,5 +1,6 @@
 """Costs of any size: what cannot be computed with is refused in a sentence, and units and constants change nothing."""
 
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -41,15 +42,22 @@ def test_every_method_refuses_extreme_costs_in_a_sentence(key, cost):
             solve(of_order(order, cost), METHODS[key].make())
 
 
-@pytest.mark.parametrize("cost", [1e200, 1e-200])
-def test_costs_that_are_computed_are_refused_too(cost):
+@pytest.mark.parametrize("edges", [None, [[0, 1], [1, 2]]])
+@pytest.mark.parametrize("cost", [np.nan, np.inf, -np.inf, -1.7e308, 1e200])
+def test_costs_that_are_computed_are_refused_too(cost, edges):
     left, right = np.random.default_rng(0).random((2, 4, 4))
-    for edges in (None, [[0, 1], [1, 2]]):
-        formula = Formula(left, right, lambda a, b: cost + 0 * a[..., 0] * b[..., 0], left_edges=edges)
-        problem = Problem((4, 4), [formula])
-        for given in (solve, plain):
-            with pytest.raises(ValueError, match=r"The largest cost is 1e.200, which is too"):
-                given(problem)
+    formula = Formula(left, right, lambda a, b: cost + 0 * a[..., 0] * b[..., 0], left_edges=edges)
+    problem = Problem((4, 4), [Dense(np.eye(4)), formula])
+    for given in (solve, plain, lambda problem: solve(problem, "lap")):
+        with pytest.raises(ValueError, match=f"Formula gives {re.escape(str(cost))}"):
+            given(problem)
+
+
+def test_costs_that_are_computed_and_too_small_are_refused():
+    formula = Formula(*np.random.default_rng(0).random((2, 4, 4)), lambda a, b: 1e-200 + 0 * a[..., 0] * b[..., 0])
+    for given in (solve, plain):
+        with pytest.raises(ValueError, match="The largest cost is 1e-200, which is too small"):
+            given(Problem((4, 4), [formula]))
 
 
 def test_the_largest_cost_that_is_taken_is_the_one_that_is_told():

@@ -36,6 +36,20 @@ def limited(name: str, array: ArrayLike) -> FloatArray:
     return values
 
 
+def first_beyond(costs: FloatArray) -> int | None:
+    """The place of a cost that cannot be computed with; None if their sum tells that there is none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if abs(costs.sum()) <= MOST:
+            return None
+    return next(iter(np.flatnonzero(~(np.abs(costs) <= MOST)).tolist()), None)
+
+
+def unusable(cost: float, *ends: int) -> ValueError:
+    """What is wrong with a cost that a formula gives for two edges."""
+    edges = "{}→{} and {}→{}".format(*ends)
+    return ValueError(f"Formula gives {cost} for the edges {edges}; costs must be finite, and at most {MOST:g} in size")
+
+
 def largest_of(sizes: Iterable[float]) -> float:
     """The largest cost of all potentials, by the largest of each: 1 if all are zero."""
     largest = float(max(sizes, default=0.0))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from adgm import _kernels as kernels
 from adgm import potentials
 from adgm._kernels import Columns, Fibers, FloatArray, IndexArray, LongArray, Tables, Triples
-from adgm.costs.numbers import largest_of
+from adgm.costs.numbers import first_beyond, largest_of, unusable
 from adgm.layout import Layout
 from adgm.machine.deadline import carried, check_time, waited_for
 from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
@@ -186,9 +186,9 @@ class PairwiseColumns:
             else:
                 costs[(i1 == k1) | (i2 == k2)] = 0.0
             costs = costs.reshape(len(columns), n)
-            if not np.isfinite(costs.sum()):
-                c, i = np.argwhere(~np.isfinite(costs))[0]
-                raise formula.not_finite(costs[c, i], (layout.row[i], j1[c]), (layout.col[i], j2[c]))
+            if (k := first_beyond(costs)) is not None:
+                c, i = divmod(k, n)
+                raise unusable(costs[c, i], layout.row[i], j1[c], layout.col[i], j2[c])
             result = costs if result is None else result + costs
         assert result is not None
         return result
