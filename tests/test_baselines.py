@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from adgm import AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, Sparse, solve
 from adgm import _kernels as kernels
 from adgm.costs.affinity import _KNOWN, Computed, _ceiling, affinity
-from adgm.rivals import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
+from adgm.rivals import BCAGM, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM, smac
 from adgm.rivals.fixed_point import balanced, gradient, smaller_side
 from tests import oracles_baselines as slow
 from tests.oracles import brute_force
@@ -242,6 +242,33 @@ def test_the_constrained_eigenvector_is_that_of_the_dense_basis(shape, balanced)
     np.testing.assert_allclose(v / np.linalg.norm(v), expected, atol=1e-6)
     sums = [v.reshape(shape).sum(axis=axis) for axis in (0, 1)]
     assert max(np.ptp(s) for s in sums) < 1e-9
+
+
+@pytest.mark.parametrize("density", [0.15, 0.5, 1.0])
+def test_vectors_are_projected_and_made_orthonormal_alike_however_many_nodes_there_are(monkeypatch, density):
+    rng = np.random.default_rng(3)
+    mask = rng.random((9, 11)) < density
+    mask[4] = False  # a node without candidates
+    mask[0, 0] = True
+    problem = Problem(mask.shape, [Dense(-np.ones(99))], candidates=mask)
+    v = rng.random(problem.n)
+    few, sharp = smac._project(problem, smac._corrections(problem), v), smac.orthonormal(problem, v)
+    monkeypatch.setattr(smac, "FEW_NODES", 0)
+    many = smac._project(problem, smac._corrections(problem), v)
+    np.testing.assert_allclose(many, few, atol=1e-9)
+    if np.linalg.matrix_rank(problem.matrix(v)) == mask.any(axis=1).sum():  # else there are many nearest ones
+        np.testing.assert_allclose(smac.orthonormal(problem, v), sharp, atol=1e-9)
+    full = problem.matrix(many)
+    assert np.ptp(full.sum(axis=1)[mask.any(axis=1)]) < 1e-9
+    assert np.ptp(full.sum(axis=0)[mask.any(axis=0)]) < 1e-9
+
+
+@pytest.mark.filterwarnings("error")
+def test_probabilities_stay_finite_where_candidates_allow_no_full_matching():
+    mask = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 1]], bool)  # the first two points want the same partner
+    result = solve(Problem((3, 3), [Dense(-1.0 - np.eye(9))], candidates=mask), PGM(sweeps=5000, max_iter=2))
+    assert np.isfinite(result.x).all()
+    assert result.assignment.any()
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "computed", "masked"])

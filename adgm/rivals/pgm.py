@@ -43,7 +43,10 @@ class PGM(Flow):
         return Move(marginal * p[few] * q[many], memory=(marginal, q))
 
 
+LEAST = 1e-100  # of a sum: where candidates allow no sums of 1, factors would grow until they overflow
+
+
 def inverse(sums: NDArray[Any]) -> FloatArray:
     """1 / sums, 1 for a node without candidates."""
-    result: FloatArray = np.divide(1.0, sums, out=np.ones(len(sums)), where=sums > 0.0)
+    result: FloatArray = np.divide(1.0, np.maximum(sums, LEAST), out=np.ones(len(sums)), where=sums > 0.0)
     return result

@@ -1,5 +1,6 @@
 """Spectral Matching with Affine Constraints: T. Cour, P. Srinivasan and J. Shi, Balanced graph matching, NIPS 2006."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from adgm.rounding import Assignment
 
 SWEEPS = 10  # of the scaling that balances the affinities
 COLD, COOLING = 200.0, 1.075  # graduated assignment ends at this inverse temperature, which grows by this factor
+FEW_NODES = 256  # of both graphs together: up to here a pseudoinverse takes a few milliseconds, and grows as n³
+SINGULAR = 1e-12  # added to the diagonal of a singular system; it moves λ along directions that no entry feels
 SETTLED, EVEN = 1e-2, 1e-3  # ‖change of x‖² that ends a temperature; how near to 1 Sinkhorn's sums are
 
 
@@ -72,13 +75,34 @@ class SMAC(Flow):
         if not self.graduated:
             return super().matched(problem, s, at)
         even: Affinity = at.memory[0]
-        x = graduated_assignment(problem, even, problem.vector(orthonormal(problem.matrix(at.v))))
+        x = graduated_assignment(problem, even, orthonormal(problem, at.v))
         found = climbed(problem, even, assign(problem, x))
         return rounded(problem, s, found.astype(np.float64), self.rounding)
 
 
-def orthonormal(matrix: FloatArray) -> FloatArray:
-    """The nearest matrix with orthonormal rows (or columns)."""
+def orthonormal(problem: Problem, v: FloatArray) -> FloatArray:
+    """v of the nearest matrix with orthonormal rows (or columns). That of large graphs is found for one connected
+    component of nodes after another: a singular value decomposition takes n³, and looks at no clock."""
+    if sum(problem.shape) <= FEW_NODES:
+        return problem.vector(_nearest(problem.matrix(v)))
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    row, col, (n1, n2) = problem.layout.row, problem.layout.col, problem.shape
+    nodes = csr_array((np.ones(problem.n), (row, n1 + col)), shape=(n1 + n2, n1 + n2))
+    part = connected_components(nodes, directed=False)[1][row]
+    order = np.argsort(part, kind="stable")
+    found = np.empty(problem.n)
+    for at in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
+        check_time()
+        (lefts, i), (rights, j) = (np.unique(side[at], return_inverse=True) for side in (row, col))
+        block = np.zeros((len(lefts), len(rights)))
+        block[i, j] = v[at]
+        found[at] = _nearest(block)[i, j]
+    return found
+
+
+def _nearest(matrix: FloatArray) -> FloatArray:
     left, _, right = np.linalg.svd(matrix, full_matrices=False)
     nearest: FloatArray = left @ right
     return nearest
@@ -134,10 +158,15 @@ def climbed(problem: Problem, s: Affinity, found: Assignment) -> Assignment:
         found[best] = True
 
 
-def _corrections(problem: Problem) -> FloatArray:
-    """The matrix K that maps the sums of all nodes' entries to what is to be taken from each entry of a node, so that
-    all sums of a graph become equal: with M the membership of pairs in nodes and T the differences between nodes of a
-    graph, the projection on the forbidden M T is M K Mᵀ with K = T (Tᵀ Mᵀ M T)⁺ Tᵀ."""
+Corrections = Callable[[FloatArray], FloatArray]
+
+
+def _corrections(problem: Problem) -> Corrections:
+    """From the sums of all nodes' entries to what is to be taken from each entry of a node, so that all sums of a graph
+    become equal. With M the membership of pairs in nodes and T the differences between nodes of a graph, the
+    projection on the forbidden M T is M K Mᵀ with K = T (Tᵀ Mᵀ M T)⁺ Tᵀ."""
+    if sum(problem.shape) > FEW_NODES:
+        return _factored_corrections(problem)
     n1, n2 = problem.shape
     allowed = problem.matrix(np.ones(problem.n))
     shared = np.block([[np.diag(allowed.sum(axis=1)), allowed], [allowed.T, np.diag(allowed.sum(axis=0))]])
@@ -146,13 +175,32 @@ def _corrections(problem: Problem) -> FloatArray:
         some = [node for node in nodes if shared[node, node] > 0]  # a node without candidates has nothing to sum
         columns.append(identity[:, some[1:]] - identity[:, some[:1]])
     differences = np.concatenate(columns, axis=1)
-    return differences @ np.linalg.pinv(differences.T @ shared @ differences, hermitian=True) @ differences.T
+    matrix = differences @ np.linalg.pinv(differences.T @ shared @ differences, hermitian=True) @ differences.T
+    return lambda sums: matrix @ sums
 
 
-def _project(problem: Problem, corrections: FloatArray, v: FloatArray) -> FloatArray:
+def _factored_corrections(problem: Problem) -> Corrections:
+    """The same from a sparse factorisation: what is taken, λ, solves
+    [Mᵀ M, C; Cᵀ, 0] (λ, common sums) = (sums, 0), where
+    the two columns of C mark the nodes of a graph that have candidates."""
+    from scipy.sparse import block_array, csc_array, diags_array
+    from scipy.sparse.linalg import splu
+
+    nodes, side = sum(problem.shape), np.repeat([0, 1], problem.shape)
+    ends = np.concatenate([problem.layout.row, problem.shape[0] + problem.layout.col])
+    pairs = np.tile(np.arange(problem.n), 2)
+    membership = csc_array((np.ones(len(ends)), (pairs, ends)), shape=(problem.n, nodes))
+    some = np.bincount(ends, minlength=nodes) > 0
+    marked = csc_array((some.astype(float), (np.arange(nodes), side)), shape=(nodes, 2))
+    shared = membership.T @ membership + diags_array(np.full(nodes, SINGULAR))
+    check_time()
+    solve = splu(csc_array(block_array([[shared, marked], [marked.T, None]]))).solve
+    return lambda sums: np.asarray(solve(np.append(sums, [0.0, 0.0]))[:nodes])
+
+
+def _project(problem: Problem, corrections: Corrections, v: FloatArray) -> FloatArray:
     """The nearest vector with equal sums."""
     row, col, n1 = problem.layout.row, problem.layout.col, problem.shape[0]
-    sums = np.concatenate([np.bincount(row, v, n1), np.bincount(col, v, problem.shape[1])])
-    taken = corrections @ sums
+    taken = corrections(np.concatenate([np.bincount(row, v, n1), np.bincount(col, v, problem.shape[1])]))
     nearest: FloatArray = v - taken[:n1][row] - taken[n1:][col]
     return nearest
