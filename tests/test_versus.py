@@ -11,6 +11,7 @@ from features.explain.fitting import fit
 from features.explain.trials import pairs_like
 from features.explain.versus import Versus, category, duels, every_kind, names
 from features.files.exports import save_pair
+from features.judge import intervals
 from features.judge.intervals import interval, signs
 from features.parameters import Parameter
 from features.recipe import Recipe
@@ -22,13 +23,38 @@ def test_an_interval_holds_the_mean_and_covers_it_as_often_as_it_says():
     found = interval([0.0, 1.0, 1.0, 0.5], seed=3)
     assert found == interval([0.0, 1.0, 1.0, 0.5], seed=3)
     assert found.low <= found.mean == 0.625 <= found.high and found.count == 4
-    rng = np.random.default_rng(0)
-    inside = [(one := interval(rng.normal(0.3, 1.0, 40))).low <= 0.3 <= one.high for _ in range(60)]
-    assert 0.85 <= np.mean(inside) <= 1.0
     assert interval([0.2] * 5) == interval([0.2] * 5, seed=9)
-    assert not interval([1.0, -1.0]).decided and interval([1.0, 2.0]).decided
     with pytest.raises(ValueError, match="one value per pair"):
         interval([])
+
+
+DRAWN = {
+    "normal": lambda rng, n: rng.normal(0.0, 1.0, n),
+    "as often right": lambda rng, n: rng.choice([-1.0, 1.0], n),
+    "mostly alike": lambda rng, n: rng.choice([-0.1, 0.0, 0.1], n, p=[0.1, 0.8, 0.1]),
+}
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 6, 12, 40])
+@pytest.mark.parametrize("kind", DRAWN)
+def test_an_interval_of_few_pairs_covers_the_mean_too_and_nobody_is_called_better_by_chance(monkeypatch, kind, count):
+    monkeypatch.setattr(intervals, "DRAWS", 400)
+    rng = np.random.default_rng(count)
+    found = [interval(DRAWN[kind](rng, count), seed) for seed in range(250)]
+    wrong = np.mean([one.decided for one in found])
+    assert wrong <= 0.1 and (count >= intervals.FEWEST or not wrong)
+    if kind == "normal":
+        assert 0.9 <= np.mean([one.low <= 0.0 <= one.high for one in found]) <= 0.99
+
+
+def test_six_pairs_that_agree_decide_and_one_pair_has_no_interval():
+    assert interval([1.0, 1.1, 0.9, 1.0, 1.2, 1.0]).decided and interval([-1.0] * 6).decided
+    assert not interval([1.0] * 5).decided and not interval([1.0, -1.0] * 6).decided
+    alone = interval([0.5])
+    assert not alone.decided and (alone.low, alone.high) == (-np.inf, np.inf)
+    assert (alone.percent(), alone.points(), alone.plain()) == ("50.0 %", "+50.0 points", "0.5")
+    both = interval([0.5, 0.5])
+    assert (both.percent(), both.points()) == ("50.0 % [50.0, 50.0]", "+50.0 points [+50.0, +50.0]")
 
 
 def test_of_the_same_pairs_the_difference_is_surer_than_the_means():
@@ -45,7 +71,7 @@ def test_wins_losses_and_ties():
 
 def test_a_model_that_knows_nothing_loses_and_the_pairs_are_named():
     second = replace(FIRST, model="edges 0 * d1\npoints abs(x1 - y2)", model_params={})
-    fought = list(duels(FIRST, second, pairs_like(FIRST, 4)))
+    fought = list(duels(FIRST, second, pairs_like(FIRST, 6)))
     found = Versus.of(fought, seed=1)
     assert found.whole.gain.mean == pytest.approx(np.mean([one.gain for one in fought]))
     for side, accuracy, energy in zip(("first", "second"), found.whole.accuracy, found.energies, strict=True):
@@ -53,12 +79,13 @@ def test_a_model_that_knows_nothing_loses_and_the_pairs_are_named():
         assert accuracy.mean == pytest.approx(np.mean([one.metrics.accuracy for one in trials]))
         assert energy.mean == pytest.approx(np.mean([one.metrics.energy for one in trials]))
     assert found.categories == () and found.truths is not None
-    assert found.whole.losses == 4 and found.whole.gain.high < 0 and found.saving is None
+    assert found.whole.losses == 6 and found.whole.gain.high < 0 and found.saving is None
     assert found.verdict.startswith("Pairwise B is right more often than Your formula")
     assert [abs(one.gain) for one in found.duels] == sorted((abs(one.gain) for one in fought), reverse=True)
     for one in found.duels:
         assert one.first.name in found.text and one.first.recipe.dataset_params == one.second.recipe.dataset_params
     assert found.text == Versus.of(fought, seed=1).text
+    assert Versus.of(fought[:5]).verdict.startswith("Undecided") and "fewer than 6" in Versus.of(fought[:5]).verdict
 
 
 def test_one_pair_of_ones_own_is_compared_too(tmp_path, capsys):

@@ -16,7 +16,7 @@ from typing import Any
 
 from features.datasets import DATASETS
 from features.explain.trials import Bench, Trial, pairs_like
-from features.judge.intervals import Interval, interval, signs
+from features.judge.intervals import FEWEST, Interval, interval, signs
 from features.pairs import Pair
 from features.recipe import OWN, Recipe
 from features.tables import Table
@@ -103,7 +103,8 @@ class Versus:
         first, second = self.names
         told = f"{gain.points()} on {count} pair{'s' * (count != 1)}"
         if not gain.decided:
-            return f"Undecided: {second} against {first} {told}; the interval holds 0. Take more pairs."
+            why = f"fewer than {FEWEST} pairs" if count < FEWEST else "the interval holds 0"
+            return f"Undecided: {second} against {first} {told}; {why}. Take more pairs."
         better, worse = (second, first) if gain.mean > 0 else (first, second)
         return f"{better} is right more often than {worse}: {second} against {first} {told}."
 
