@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 PREFIX = "ADGM_"
+FORMER = {"reload_bytes": "desk_bytes", "reload_seconds": "desk_seconds"}  # names of earlier versions, still read
 CORES = os.cpu_count() or 1
 
 
@@ -50,8 +51,8 @@ class Limits:
     patience: float = 120.0  # without a sign of the page
     absence: float = 5.0  # of a visitor whose connection is closed
     cached_bytes: int = 1 << 31  # of the problems that are kept in case they are asked for again
-    desk_bytes: int = 100_000_000  # of the runs that a reload brings back: more than a hundred of a hundred iterations
-    desk_seconds: float = 3600.0  # that they wait for it
+    reload_bytes: int = 100_000_000  # of the runs kept for a reload: more than a hundred, of a hundred iterations each
+    reload_seconds: float = 3600.0  # that such a run is kept
     book_bytes: int = 200_000_000  # of the images in one visitor's run book; older runs keep their points and lines
     visitors: int = 200  # at the same time
     experiment_workers: int = min(2, CORES)  # processes of the one experiment that runs
@@ -92,8 +93,8 @@ PUBLIC = Limits(
     preparing_seconds=20.0,
     patience=60.0,
     cached_bytes=400_000_000,
-    desk_bytes=100_000_000,
-    desk_seconds=1200.0,
+    reload_bytes=100_000_000,
+    reload_seconds=1200.0,
     book_bytes=30_000_000,
     visitors=60,
     experiment_workers=1,
@@ -113,7 +114,8 @@ def chosen(environment: Mapping[str, str]) -> Limits:
     base = PUBLIC if is_public(environment) else LAPTOP
     changed: dict[str, Any] = {}
     for one in fields(base):
-        name = PREFIX + one.name.upper()
+        names = [PREFIX + each.upper() for each in (one.name, FORMER.get(one.name, one.name))]
+        name = next((each for each in names if environment.get(each)), "")
         if text := environment.get(name, ""):
             try:
                 changed[one.name] = int(text) if one.type is int else float(text)

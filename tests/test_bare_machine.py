@@ -15,7 +15,7 @@ from experiments.paper import EXPERIMENTS
 from experiments.tools import load
 from experiments.tools.browser import PATIENCE, ROOT, serving
 from experiments.tools.load import Visitor
-from ui.jobs.experiment_process import Laboratory
+from ui.jobs.experiment_process import ExperimentProcess
 
 # A view of this machine's disks in which the checkout is read-only and the temporary folders are full.
 ALONE = ["unshare", "--map-root-user", "--mount", "sh", "-ec"]
@@ -71,10 +71,10 @@ def test_a_run_begins_where_nothing_can_be_written_nobody_is_reached_and_the_clo
 
 def test_results_that_cannot_be_kept_are_told_before_anything_runs(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", f"{__file__}/folder")
-    lab = Laboratory()
+    process = ExperimentProcess()
     with pytest.raises(ValueError, match=r"^Results cannot be kept in .*folder"):
-        lab.start(EXPERIMENTS["synthetic"], 1, "ann")
-    assert lab.running is None
+        process.start(EXPERIMENTS["synthetic"], 1, "ann")
+    assert process.running is None
 
 
 DATES = {"features/explain/run_book.py", "experiments/runner.py"}  # where a date is written down, and nothing measured

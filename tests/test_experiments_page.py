@@ -20,7 +20,7 @@ from features.recipe import Recipe
 from ui.experiments import page as page
 from ui.experiments.results import Results, recipe_of
 from ui.jobs import experiment_process as experiment
-from ui.jobs.experiment_process import Laboratory, Running, store_path
+from ui.jobs.experiment_process import ExperimentProcess, Running, store_path
 from ui.parts.charts.experiment import curves, picked
 
 FORK = multiprocessing.get_context("fork")
@@ -111,13 +111,13 @@ def test_an_experiment_that_is_too_large_is_refused_before_its_units_are_listed(
 
 
 def test_a_second_visitor_is_told_who_has_the_server(monkeypatch, tmp_path):
-    class Elsewhere(Laboratory):
+    class Elsewhere(ExperimentProcess):
         @property
         def running(self):
             named = replace(TINY, title="![x](//e.org/)")
             return Running(named, 1, "somebody else", tmp_path / "rows.jsonl", None)
 
-    monkeypatch.setattr(page, "LABORATORY", Elsewhere())
+    monkeypatch.setattr(page, "EXPERIMENT_PROCESS", Elsewhere())
     test = opened(**{"experiment before": "synthetic", "results view": page.RUN_VIEW})
     told = texts(test)  # what somebody else has called it is no Markdown here
     assert "Another visitor is running an experiment on this server" in told
@@ -173,7 +173,7 @@ def test_a_study_tells_its_own_summary_of_the_shipped_rows(name, said):
     assert said in texts(test)
 
 
-# ---- the laboratory ----------------------------------------------------------------------------------------------
+# ---- the experiment process --------------------------------------------------------------------------------------
 
 
 def wait_for(condition) -> None:
@@ -183,19 +183,19 @@ def wait_for(condition) -> None:
 
 @pytest.mark.long
 def test_one_experiment_at_a_time_which_its_owner_may_stop_and_anyone_goes_on_with():
-    lab, path = Laboratory(), store_path(LONG)
-    lab.start(LONG, 3000, "ann")
+    process, path = ExperimentProcess(), store_path(LONG)
+    process.start(LONG, 3000, "ann")
     try:
         with pytest.raises(ValueError, match=r"Another experiment is running on this server \(Long\)"):
-            lab.start(TINY, 1, "bob")
-        lab.stop("bob")
-        assert lab.running is not None
-        assert lab.running.said  # from the first moment
-        wait_for(lambda: "problem" in lab.running.said)
+            process.start(TINY, 1, "bob")
+        process.stop("bob")
+        assert process.running is not None
+        assert process.running.progress_line  # from the first moment
+        wait_for(lambda: "problem" in process.running.progress_line)
         wait_for(lambda: len(store.read(path).rows) > 5)
     finally:
-        lab.stop("ann")
-    assert lab.running is None and lab.complaint == ""
+        process.stop("ann")
+    assert process.running is None and process.failure == ""
     before = store.read(path).rows
     assert 5 < len(before) < 3000
     outcome = runner.run(LONG, path, sample=len(before) + 20, watch=lambda progress: True)
@@ -204,9 +204,9 @@ def test_one_experiment_at_a_time_which_its_owner_may_stop_and_anyone_goes_on_wi
 
 def serve(ready: Connection) -> None:
     """A server with an experiment, in a process that is going to be killed."""
-    lab = Laboratory()
-    lab.start(LONG, 3000, "ann")
-    ready.send(lab.running.process.pid)
+    process = ExperimentProcess()
+    process.start(LONG, 3000, "ann")
+    ready.send(process.running.process.pid)
     signal.pause()
 
 
@@ -220,12 +220,12 @@ def test_a_killed_server_takes_its_experiment_along_and_the_next_one_goes_on_wit
     server.kill()
     server.join()
     wait_for(lambda: not Path(f"/proc/{worker}/cmdline").exists())
-    before, lab = store.read(path).rows, Laboratory()
+    before, process = store.read(path).rows, ExperimentProcess()
     assert len(before) < 3000
-    lab.start(LONG, len(before) + 50, "bob")
-    wait_for(lambda: lab.running is None)
+    process.start(LONG, len(before) + 50, "bob")
+    wait_for(lambda: process.running is None)
     after = store.read(path)
-    assert lab.complaint == "" and len(after.runs) == 2
+    assert process.failure == "" and len(after.runs) == 2
     assert before.items() <= after.rows.items() and len(after.rows) == len(before) + 50
     written = path.read_bytes().count(b'"kind": "row"')
     assert written == len(after.rows)  # none was computed twice
@@ -233,16 +233,16 @@ def test_a_killed_server_takes_its_experiment_along_and_the_next_one_goes_on_wit
 
 def test_an_abandoned_experiment_ends_and_a_failed_one_says_why(monkeypatch):
     monkeypatch.setattr(experiment, "LIMITS", replace(LAPTOP, patience=0.3))
-    lab = Laboratory()
-    lab.start(LONG, 3000, "ann")
-    process = lab.running.process
-    wait_for(lambda: lab.running is None)
-    assert process.poll() is not None
+    process = ExperimentProcess()
+    process.start(LONG, 3000, "ann")
+    child = process.running.process
+    wait_for(lambda: process.running is None)
+    assert child.poll() is not None
     monkeypatch.setattr(experiment, "LIMITS", LAPTOP)
     store_path(TINY).write_bytes(store.encoded({"kind": "run", "experiment": {"name": "other"}}))
-    lab.start(TINY, 1, "ann")
-    wait_for(lambda: lab.running is None and lab.complaint)
-    assert "holds rows of other, not of tiny" in lab.complaint
+    process.start(TINY, 1, "ann")
+    wait_for(lambda: process.running is None and process.failure)
+    assert "holds rows of other, not of tiny" in process.failure
 
 
 def test_stores_follow_the_declaration_and_not_the_methods():

@@ -37,6 +37,8 @@ def test_the_environment_chooses_the_set_and_single_limits():
     assert chosen({"ADGM_PUBLIC": "1"}) == PUBLIC
     assert chosen({"ADGM_PUBLIC": "1", "ADGM_VISITORS": "7"}) == replace(PUBLIC, visitors=7)
     assert chosen({"ADGM_PATIENCE": "1.5"}) == replace(LAPTOP, patience=1.5)
+    former = {"ADGM_DESK_BYTES": "7", "ADGM_DESK_SECONDS": "9", "ADGM_RELOAD_SECONDS": "8"}
+    assert chosen(former) == replace(LAPTOP, reload_bytes=7, reload_seconds=8.0)  # the former names are read, too
     for text in ("many", "0", "-3"):
         with pytest.raises(ValueError, match=r"(?i)visitors.* expected"):
             chosen({"ADGM_VISITORS": text})

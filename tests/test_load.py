@@ -98,7 +98,7 @@ import streamlit as st
 from streamlit.runtime.app_session import AppSession
 from ui.shell import admission as visitors
 
-visitors.KEPT, visitors.BROOM.every = 0.0, 0.05
+visitors.KEPT, visitors.CLEANUP.every = 0.0, 0.05
 visitors.begin()
 st.write(f"sessions: {sum(isinstance(one, AppSession) for one in gc.get_objects())}.")
 """

@@ -1,4 +1,4 @@
-"""Memory and room: problems by bytes, visitors at the door, and what nobody needs any more is found and given back."""
+"""Memory: cached problems by bytes, admitted visitors, and cleanup of what nobody can reach any more."""
 
 import threading
 import tomllib
@@ -18,11 +18,11 @@ from features.points.keypoints import Keypoints
 from test_job import eventually
 from test_pool import one_place  # noqa: F401
 from ui.choice.sidebar import pair_key
-from ui.jobs.memory import SWEEP, Broom
-from ui.jobs.problem_cache import Shelf, held
+from ui.jobs.memory import INTERVAL_SECONDS, MemoryCleanup
+from ui.jobs.problem_cache import ProblemCache, problem_bytes
 from ui.jobs.scheduler import WATCHED, Visitor
 from ui.match.live import side
-from ui.shell.admission import KEPT, Door
+from ui.shell.admission import KEPT, Admission
 
 
 def problem(n: int) -> Problem:
@@ -30,26 +30,26 @@ def problem(n: int) -> Problem:
 
 
 def test_problems_are_kept_by_bytes_the_least_recently_used_go_first_and_lose_their_tables():
-    shelf = Shelf(most=3 * held(problem(100)), busy=list)
-    kept = {key: shelf.get(key, lambda: problem(100)) for key in "abc"}
-    assert shelf.get("a", lambda: pytest.fail("built twice")) is kept["a"]
-    assert kept["b"].scale == 1.0 and held(kept["b"]) > held(problem(100))
-    shelf.get("d", lambda: problem(100))
-    assert shelf.keys[-2:] == ["a", "d"] and "b" not in shelf.keys
+    cache = ProblemCache(most=3 * problem_bytes(problem(100)), busy=list)
+    kept = {key: cache.get(key, lambda: problem(100)) for key in "abc"}
+    assert cache.get("a", lambda: pytest.fail("built twice")) is kept["a"]
+    assert kept["b"].scale == 1.0 and problem_bytes(kept["b"]) > problem_bytes(problem(100))
+    cache.get("d", lambda: problem(100))
+    assert cache.keys[-2:] == ["a", "d"] and "b" not in cache.keys
     assert "runtime" not in vars(kept["b"]) and kept["b"].scale == 1.0
 
 
 def test_a_problem_that_a_job_needs_is_not_taken_away():
     busy = []
-    shelf = Shelf(most=1, busy=lambda: busy)
-    busy.append(shelf.get("a", lambda: problem(10)))
-    shelf.get("b", lambda: problem(10))
-    shelf.get("c", lambda: problem(10))
-    assert shelf.keys == ["a", "c"]
+    cache = ProblemCache(most=1, busy=lambda: busy)
+    busy.append(cache.get("a", lambda: problem(10)))
+    cache.get("b", lambda: problem(10))
+    cache.get("c", lambda: problem(10))
+    assert cache.keys == ["a", "c"]
 
 
 def test_two_who_ask_at_the_same_time_share_one_problem():
-    shelf, both, built, found = Shelf(busy=list), threading.Barrier(2), [], []
+    cache, both, built, found = ProblemCache(busy=list), threading.Barrier(2), [], []
 
     def build() -> Problem:
         built.append(1)
@@ -57,7 +57,7 @@ def test_two_who_ask_at_the_same_time_share_one_problem():
 
     def ask() -> None:
         both.wait(60)
-        found.append(shelf.get("a", build))
+        found.append(cache.get("a", build))
 
     threads = [threading.Thread(target=ask) for _ in range(2)]
     for thread in threads:
@@ -67,12 +67,12 @@ def test_two_who_ask_at_the_same_time_share_one_problem():
     assert len(built) == 1 and found[0] is found[1]
 
 
-def test_the_door_lets_in_as_many_as_there_is_room_for():
-    door, connected = Door(most=2), {"a", "b", "c"}
+def test_admission_lets_in_as_many_as_there_is_room_for():
+    admission, connected = Admission(most=2), {"a", "b", "c"}
     visitors = {name: Visitor(name, lambda name=name: name in connected) for name in "abc"}
-    assert [door.admits(visitors[name]) for name in "abcab"] == [True, True, False, True, True]
+    assert [admission.admits(visitors[name]) for name in "abcab"] == [True, True, False, True, True]
     connected.remove("a")
-    assert door.admits(visitors["c"])
+    assert admission.admits(visitors["c"])
 
 
 def test_equal_points_with_other_angles_are_another_problem():
@@ -106,54 +106,54 @@ class Knot:
         self.itself = self
 
 
-def test_a_broom_finds_what_is_out_of_reach_and_streamlit_does_not():
-    broom, here = Broom(), [True, False, False, True]
-    broom.keepers += [lambda: here.pop(0), lambda: False]
+def test_a_cleanup_finds_what_is_out_of_reach_and_streamlit_does_not():
+    cleanup, here = MemoryCleanup(), [True, False, False, True]
+    cleanup.callbacks += [lambda: here.pop(0), lambda: False]
     swept = []
     while here:
         gone = weakref.ref(Knot())
-        swept.append((broom.look(), gone() is None))
+        swept.append((cleanup.check(), gone() is None))
     assert swept == [(True, True), (True, True), (False, False), (True, True)]  # once more than somebody was here
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert settings["runner"]["postScriptGC"] is False  # six sevenths of what a server with 20 visitors did
 
 
-def test_a_broom_sweeps_by_itself_however_often_it_is_started():
-    broom, looks = Broom(every=0.01), []
-    broom.keepers.append(lambda: bool(looks.append(threading.current_thread())))
+def test_a_cleanup_runs_by_itself_however_often_it_is_started():
+    cleanup, looks = MemoryCleanup(every=0.01), []
+    cleanup.callbacks.append(lambda: bool(looks.append(threading.current_thread())))
     for _ in range(3):
-        broom.start()
+        cleanup.start()
     eventually(lambda: len(looks) > 3)
     assert len(set(looks)) == 1 and looks[0].daemon
 
 
 def test_who_stays_away_is_forgotten_once_and_who_comes_back_in_time_is_not():
     now, here, forgotten = 0.0, {"a", "b"}, []
-    door = Door(clock=lambda: now, forget=forgotten.append)
+    admission = Admission(clock=lambda: now, forget=forgotten.append)
     for name in "ab":
-        door.admits(Visitor(name, lambda name=name: name in here))
+        admission.admits(Visitor(name, lambda name=name: name in here))
     now = 1000.0
-    assert door.look() and not forgotten
+    assert admission.expire() and not forgotten
     here.clear()
     now += KEPT
-    assert door.look() and not forgotten  # a page that lost its connection finds its session again
+    assert admission.expire() and not forgotten  # a page that lost its connection finds its session again
     here.add("b")
-    assert door.look()
+    assert admission.expire()
     now += 1.0
-    assert door.look() and forgotten == ["a"]
+    assert admission.expire() and forgotten == ["a"]
     here.clear()
     now += KEPT + 1.0
-    assert door.look() and forgotten == ["a", "b"]
-    assert not door.look() and forgotten == ["a", "b"]
+    assert admission.expire() and forgotten == ["a", "b"]
+    assert not admission.expire() and forgotten == ["a", "b"]
 
 
 def test_a_session_is_forgotten_before_streamlit_has_let_it_expire():
-    assert get_option("server.disconnectedSessionTTL") >= KEPT + 2 * SWEEP  # what has expired cannot be closed
+    assert get_option("server.disconnectedSessionTTL") >= KEPT + 2 * INTERVAL_SECONDS
 
 
 def test_memory_is_given_back_when_the_last_one_is_done(monkeypatch, one_place):  # noqa: F811
     given = []
-    monkeypatch.setattr(ui.jobs.scheduler, "give_back", lambda: given.append(len(one_place.members)))
+    monkeypatch.setattr(ui.jobs.scheduler, "trim_heap", lambda: given.append(len(one_place.members)))
     for member in "ab":
         one_place.admit(member, Visitor())
     one_place.dismiss("a")
@@ -164,14 +164,14 @@ def test_memory_is_given_back_when_the_last_one_is_done(monkeypatch, one_place):
 
 
 def test_a_build_that_raises_leaves_nothing_behind():
-    shelf = Shelf(busy=list)
+    cache = ProblemCache(busy=list)
 
     def fails() -> Problem:
         raise ValueError("too large")
 
     for _ in range(2):
         with pytest.raises(ValueError, match="too large"):
-            shelf.get("refused", fails)
-    assert shelf._building == {} and shelf.keys == []
+            cache.get("refused", fails)
+    assert cache._building == {} and cache.keys == []
     built = problem(3)
-    assert shelf.get("refused", lambda: built) is built
+    assert cache.get("refused", lambda: built) is built

@@ -142,17 +142,17 @@ def test_what_cannot_be_built_is_a_sentence():
     assert (end.status, end.error) == ("failed", "There are no points.")
 
 
-# ------------------------------------------------------------------ errands
+# ------------------------------------------------------------------ requests
 
 
-def test_an_errand_gives_its_value_or_its_error(one_place):
+def test_a_request_gives_its_value_or_its_error(one_place):
     assert one_place.perform(lambda: 7, Visitor()) == 7
     with pytest.raises(KeyError, match="mine"):
         one_place.perform(lambda: {}["mine"], Visitor())
     eventually(lambda: not one_place.members)
 
 
-def test_an_errand_that_takes_too_long_is_given_up_and_keeps_its_place_to_the_end(one_place, monkeypatch):
+def test_a_request_that_takes_too_long_is_given_up_and_keeps_its_place_to_the_end(one_place, monkeypatch):
     clock, end = [0.0], threading.Event()
     monkeypatch.setattr(ui.jobs.scheduler, "monotonic", lambda: clock[0])
 
@@ -189,13 +189,13 @@ def long_work(kind: str, pool: JobPool, end: threading.Event) -> None:
     """Work of each kind that never reports, and takes as long as it is let."""
     if kind == "task":
         Task(lambda report: on_and_on(end), pool=pool).start()
-    elif kind == "errand":
+    elif kind == "request":
         threading.Thread(target=pool.perform, args=(lambda: on_and_on(end), Visitor(), 1000.0), daemon=True).start()
     else:
         Job(ADGM(), lambda: on_and_on(end) or EASY, pool=pool).start()  # it builds its problem
 
 
-@pytest.mark.parametrize("kind", ["task", "errand", "job"])
+@pytest.mark.parametrize("kind", ["task", "request", "job"])
 def test_whoever_works_in_one_piece_gives_way_where_it_looks_at_its_deadline(run, one_place, ends, kind):  # noqa: F811
     long_work(kind, one_place, ends)
     eventually(lambda: one_place.computing)
@@ -294,14 +294,14 @@ def test_no_chapter_solves_in_the_thread_that_draws_it(monkeypatch, noted, key):
     test = AppTest.from_function(learn, default_timeout=60)
     test.query_params["chapter"] = key
     test.run()
-    assert not test.exception and set(noted.names) <= {"errand"}
+    assert not test.exception and set(noted.names) <= {"request"}
 
 
 def test_a_pair_of_a_data_set_is_loaded_in_a_place_of_the_pool(monkeypatch, noted):
     monkeypatch.setitem(DATASETS, "watched", replace(DATASETS["random"], make=noted(DATASETS["random"].make)))
     dataset_download.load.clear()
     assert dataset_download.load("watched", (("inliers", 5), ("outliers", 0))).shape == (5, 5)
-    assert noted.names == ["errand"]
+    assert noted.names == ["request"]
 
 
 def taking() -> None:
@@ -320,4 +320,4 @@ def test_files_to_take_away_are_made_in_a_place_of_the_pool(monkeypatch):
     )
     AppTest.from_function(taking, default_timeout=60).run()
     assert offered["Small"] == "a,b"
-    assert offered["Made"]() == "errand"
+    assert offered["Made"]() == "request"

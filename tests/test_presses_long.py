@@ -14,7 +14,7 @@ from experiments.tools.browser import Server, serving
 from features.datasets import DATASETS
 from features.models import MODELS
 from features.recipe import Recipe
-from talking import Tab, talking
+from streamlit_client import Tab, connected
 
 pytestmark = pytest.mark.long
 PRESSES, LOADS = (int(os.environ.get(name, 30)) for name in ("ADGM_PRESSES", "ADGM_LOADS"))
@@ -68,7 +68,7 @@ def did(tab: Tab, key: str, times: int, before: int) -> bool:
 
 def test_every_press_does_what_its_label_said_or_says_that_it_came_too_late(server: Server):
     rng, points = random.Random(0), 8
-    with talking(server, ENDLESS) as tab:
+    with connected(server, ENDLESS) as tab:
         tab.say()
         tab.settled()
         for number in range(PRESSES):
@@ -107,7 +107,7 @@ SMALL = "data=random&data.inliers=8&data.outliers=2&model=B"
 def test_every_press_on_compare_is_done_beside_a_change(server: Server):
     """Compare, then Stop comparing, each within a quarter of a second of a change in the sidebar."""
     rng, points = random.Random(2), 30
-    with talking(server, LONG) as tab:
+    with connected(server, LONG) as tab:
         tab.say(page="compare")
         for number in range(1, 1 + PRESSES // 6):
             tab.settled()
@@ -126,7 +126,7 @@ def test_every_press_on_compare_is_done_beside_a_change(server: Server):
 def test_every_press_on_debug_is_done_beside_a_change(server: Server):
     """An example is opened and work on it asked for, each within a quarter of a second of another change."""
     rng = random.Random(3)
-    with talking(server, SMALL) as tab:
+    with connected(server, SMALL) as tab:
         tab.say(page="debug")
         tab.until(lambda: "ask ('retry', 'careful')" in tab.elements, 60)
         for number in range(PRESSES // 10):
@@ -167,7 +167,7 @@ def test_the_sidebar_and_the_record_agree_however_messages_cross_the_first_drawi
     rng = random.Random(1)
     for number in range(LOADS):
         asked = ADDRESSES[number % len(ADDRESSES)]
-        with talking(server, asked) as tab:
+        with connected(server, asked) as tab:
             tab.say()
             for _ in range(rng.choice([1, 1, 2])):
                 tab.pump(rng.choice([0.02, rng.uniform(0.0, 0.5)]))

@@ -18,7 +18,7 @@ from adgm._kernels import cache
 from adgm.precompile import STAGES
 from features.files.problem_files.qaplib import qap
 from features.recipe import Recipe
-from ui.jobs.numpy_fallback import Meanwhile
+from ui.jobs.numpy_fallback import NumpyFallback
 from ui.shell import warmup as beside_server
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,18 +91,18 @@ def beside(monkeypatch):
 
 def test_the_compiler_leaves_the_cores_to_a_run_that_can_begin_without_it(beside):
     warm, begun = beside
-    assert isinstance(warm.meanwhile("adgm1", METHODS["adgm1"].make(), 2, (5, 5))[0], Meanwhile)
+    assert isinstance(warm.with_fallback("adgm1", METHODS["adgm1"].make(), 2, (5, 5))[0], NumpyFallback)
     assert not begun.wait(0.2) and warm.thread.is_alive()
     warm.wanted.set()
 
 
 def test_the_compiler_begins_at_once_for_a_run_that_waits_for_it(beside):
     warm, begun = beside
-    method, lacks = warm.meanwhile("adgm+", METHODS["adgm+"].make(), 2, (5, 5))
-    assert not isinstance(method, Meanwhile)
+    method, lacks_kernels = warm.with_fallback("adgm+", METHODS["adgm+"].make(), 2, (5, 5))
+    assert not isinstance(method, NumpyFallback)
     assert begun.wait(60)
     warm.thread.join(60)
-    assert not lacks(None)
+    assert not lacks_kernels(None)
 
 
 def test_the_match_page_brings_in_nothing_heavy_that_its_first_drawing_does_without():

@@ -55,7 +55,7 @@ GUARDS: dict[str, str] = {
     "adgm/machine/computing.py": "computing run",
     "adgm/machine/deadline.py": "run once computing",
     "adgm/machine/lazy.py": "once",
-    "adgm/machine/numpy_fallback.py": "meanwhile prices",
+    "adgm/machine/numpy_fallback.py": "numpy_fallback prices",
     "adgm/methods.py": "methods run",
     "adgm/options.py": "methods solver",
     "adgm/penalty.py": "penalty solver",

@@ -30,7 +30,7 @@ from adgm.precompile import STAGES
 
 PROJECT = ("adgm", "experiments", "features", "tests", "ui")
 KEPT = "adgm._kernels"  # imports nothing else of the project, and is never changed
-HELPERS = ("conftest", "commands", "problems", "talking")  # of the tests, beside test_* and oracles*
+HELPERS = ("conftest", "commands", "problems", "streamlit_client")  # of the tests, beside test_* and oracles*
 LIBRARIES = ("cv2", "matplotlib.pyplot", "scipy.optimize", "scipy.sparse.linalg", "scipy.spatial")
 QUIET = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:warnings")
 WAITS = 10.0  # seconds on the clock for one of computing, on a busy machine

@@ -21,7 +21,7 @@ from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, MASKS, OWN, Reci
 from ui.choice import address, uploads, widgets
 from ui.choice import dataset_download as data
 from ui.choice.problem_size import Size
-from ui.jobs.problem_cache import SHELF
+from ui.jobs.problem_cache import PROBLEM_CACHE
 from ui.jobs.scheduler import POOL
 from ui.parts import canvas
 from ui.parts.escape import literal
@@ -300,7 +300,7 @@ def _polish() -> None:
 
 def problem_of(chosen: Chosen) -> Problem:
     """The problem of a choice; the same pair and model are built once. Work for the pool: it can take long."""
-    return SHELF.get(pair_key(chosen.pair) + model_key(chosen), lambda: chosen.recipe.problem(chosen.pair))
+    return PROBLEM_CACHE.get(pair_key(chosen.pair) + model_key(chosen), lambda: chosen.recipe.problem(chosen.pair))
 
 
 def model_key(chosen: Chosen) -> str:

@@ -401,7 +401,7 @@ def open_if_asked() -> None:
     recipe = entrant.row.recipe
     record = replace(compared.chosen.record, method=recipe.method, method_options=recipe.method_options)
     number = 1 + (earlier.number if earlier is not None else 0)
-    reload_store.lay(Run(entrant.job, replace(compared.chosen, record=record), number))
+    reload_store.save(Run(entrant.job, replace(compared.chosen, record=record), number))
     canvas.clear_pick(CANVAS)
     timeline.rewind()
     address.use(record)

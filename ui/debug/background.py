@@ -1,4 +1,4 @@
-"""Long work of the Debug page, one piece at a time: asked for by a tab, shown by the page's frame, kept for later.
+"""Long work of the Debug page, one piece at a time: request for by a tab, shown by the page's frame, kept for later.
 
 A tab asks `answer(case, question)` for what is known, and draws `button(case, question, …, work)` to have it computed.
 A question is any hashable value that tells one piece of work on a case from another, such as ("margins",).
@@ -29,7 +29,7 @@ ENDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Request:
     """A piece of work under way, and what it is about."""
 
     case: Case | None
@@ -39,43 +39,43 @@ class Asked:
 
 
 def answer(case: Case | None, question: Hashable) -> Progress | None:
-    """What is known: `value` is the result, or as much of it as there is; None if nobody asked."""
-    asked = WORK.get()
-    if asked is not None and (asked.case, asked.question) == (case, question):
-        return asked.task.progress()
+    """What is known: `value` is the result, or as much of it as there is; None if nobody request."""
+    request = WORK.get()
+    if request is not None and (request.case, request.question) == (case, question):
+        return request.task.progress()
     return (ANSWERS.get() or {}).get((case, question))
 
 
 def busy() -> bool:
-    asked = WORK.get()
-    return asked is not None and asked.task.progress().active
+    request = WORK.get()
+    return request is not None and request.task.progress().active
 
 
 def start(case: Case | None, question: Hashable, title: str, work: Work) -> None:
     """Begin; what was under way is stopped, and what it has is kept. A sentence if the server is full."""
     stop()
     try:
-        WORK.set(Asked(case, question, title, Task(work, visitor=admission.current()).start()))
+        WORK.set(Request(case, question, title, Task(work, visitor=admission.current()).start()))
     except ValueError as error:  # too many runs wait
         st.toast(str(error))
 
 
 def start_if_idle(case: Case | None, question: Hashable, title: str, work: Work) -> None:
     """What a press of a button does, which may have been on its way while other work began."""
-    asked = WORK.get()
-    if asked is None or not busy():
+    request = WORK.get()
+    if request is None or not busy():
         start(case, question, title, work)
-    elif (asked.case, asked.question) != (case, question):
-        st.toast(f"{title} came too late: {asked.title} is under way.")
+    elif (request.case, request.question) != (case, question):
+        st.toast(f"{title} came too late: {request.title} is under way.")
 
 
 def stop() -> None:
-    asked = WORK.get()
-    if asked is None:
+    request = WORK.get()
+    if request is None:
         return
-    asked.task.stop()
-    earlier = {key: known for key, known in (ANSWERS.get() or {}).items() if key[0] is asked.case}  # others are gone
-    kept = {**earlier, (asked.case, asked.question): asked.task.progress()}
+    request.task.stop()
+    earlier = {key: known for key, known in (ANSWERS.get() or {}).items() if key[0] is request.case}  # others are gone
+    kept = {**earlier, (request.case, request.question): request.task.progress()}
     ANSWERS.set(dict([*kept.items()][-MOST_ANSWERS:]))
 
 
@@ -89,8 +89,8 @@ def button(
     help: str = "",
 ) -> None:
     """Have it computed in the background; grey while something else is under way."""
-    asked = partial(start_if_idle, case, question, label, work)
-    press.button(label, f"ask {question}", asked, icon=icon, help=help or None, disabled=busy())
+    request = partial(start_if_idle, case, question, label, work)
+    press.button(label, f"ask {question}", request, icon=icon, help=help or None, disabled=busy())
 
 
 def show(was_busy: bool) -> None:
@@ -102,20 +102,20 @@ def show(was_busy: bool) -> None:
 
 def _show(was_busy: bool) -> None:
     press.perform()
-    asked = WORK.get()
-    now = None if asked is None else asked.task.progress()
+    request = WORK.get()
+    now = None if request is None else request.task.progress()
     if was_busy != (now is not None and now.active):
         st.rerun()  # the whole page: there is something new to show
     with st.container(horizontal=True, vertical_alignment="center", key="debug-working"):
         halt, told = st.empty(), st.empty()
-    if asked is None or now is None:
+    if request is None or now is None:
         return
-    asked.task.touch()
+    request.task.touch()
     if now.active:
-        press.button("Stop working", "stop working", asked.task.stop, halt, icon=":material/stop:")
+        press.button("Stop working", "stop working", request.task.stop, halt, icon=":material/stop:")
         waiting = "waiting for its turn" if now.status == "waiting" else now.text
-        told.progress(now.share, f"**{asked.title}** {waiting}".strip())
+        told.progress(now.share, f"**{request.title}** {waiting}".strip())
     elif now.status == "failed":
-        told.error(f"{asked.title}: {literal(now.error)}")
+        told.error(f"{request.title}: {literal(now.error)}")
     elif now.status in ENDS:
-        told.caption(f"{asked.title}: {ENDS[now.status]}")
+        told.caption(f"{request.title}: {ENDS[now.status]}")

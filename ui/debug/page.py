@@ -134,25 +134,25 @@ def empty_state() -> None:
     if again is not None and lacks_data(again):
         dataset_download.offer_download(again.dataset)
     st.caption(ABOUT)
-    doors()
+    example_cases()
 
 
-def doors() -> None:
+def example_cases() -> None:
     """Other cases to look at."""
     recipe = address.current()
-    with st.container(horizontal=True, key="debug-doors"):
+    with st.container(horizontal=True, key="debug-examples"):
         if recipe.dataset != OWN:
-            door("Run what is chosen now", ":material/play_arrow:", recipe, recipe.title)
+            case_button("Run what is chosen now", ":material/play_arrow:", recipe, recipe.title)
         for verdict, failing in FAILING.items():
-            door(f"An example: {verdict}", VERDICT_ICONS[verdict], failing)
+            case_button(f"An example: {verdict}", VERDICT_ICONS[verdict], failing)
 
 
-def door(label: str, icon: str, recipe: Recipe, help: str | None = None) -> None:
+def case_button(label: str, icon: str, recipe: Recipe, help: str | None = None) -> None:
     """A button that runs a recipe and opens what came of it."""
-    press.button(label, f"debug {label}", partial(open_door, recipe), icon=icon, help=help)
+    press.button(label, f"debug {label}", partial(open_case_of, recipe), icon=icon, help=help)
 
 
-def open_door(recipe: Recipe) -> None:
+def open_case_of(recipe: Recipe) -> None:
     AGAIN.set(recipe)
     if not lacks_data(recipe):
         run(recipe)  # also one that has failed before
@@ -167,7 +167,7 @@ def heading(case: Case) -> Match | None:
         st.caption(" · ".join((*example, literal(case.pair.name), *names)), width="stretch")
         with st.popover("Other cases", icon=":material/folder_open:"):
             st.caption(ABOUT)
-            doors()
+            example_cases()
     if metrics.verdict is not None:
         st.markdown(f"{VERDICT_ICONS[metrics.verdict]} {metrics.explanation}")
     else:

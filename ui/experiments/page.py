@@ -18,7 +18,7 @@ from ui.choice import address
 from ui.choice import dataset_download as data
 from ui.debug import links
 from ui.experiments.results import Results, explore
-from ui.jobs.experiment_process import Laboratory, store_path
+from ui.jobs.experiment_process import ExperimentProcess, store_path
 from ui.jobs.scheduler import POOL
 from ui.match.lead import Lead
 from ui.parts.downloads import download
@@ -37,8 +37,8 @@ STOPPING = 1.0  # seconds that a run on the Match page may take to give way to t
 
 def show() -> None:
     open_if_asked()
-    lab, owner = LABORATORY, visitor()
-    lab.seen(owner)
+    process, owner = EXPERIMENT_PROCESS, visitor()
+    process.touch(owner)
     head, asked, stage, result = (st.container(key=name) for name in ("head", "asked", "stage", "result"))
     with head:
         st.html(Lead("The paper's experiments, run again", INTRODUCTION).html)
@@ -54,11 +54,11 @@ def show() -> None:
     watched = None
     with asked:
         if experiment is not None and view == RUN_VIEW:
-            watched = run_here(lab, owner, experiment)
+            watched = run_here(process, owner, experiment)
     with stage:  # in every drawing of the page, as `live.show` explains
         ticking = watched is not None and watched.mine
         done = watched.done if watched is not None else 0
-        st.fragment(progress, run_every=TICK if ticking else None)(lab, owner, watched, done)
+        st.fragment(progress, run_every=TICK if ticking else None)(process, owner, watched, done)
     with result:
         if experiment is not None and view == SHIPPED_VIEW:
             show_shipped(shipped_rows(experiment))
@@ -95,7 +95,7 @@ def show_shipped(path: Path) -> None:
     st.caption(origin(results.content))
 
 
-LABORATORY = Laboratory()  # the server's one; no cache, which somebody may empty
+EXPERIMENT_PROCESS = ExperimentProcess()  # one per server; not in Streamlit's cache, which can be cleared
 
 
 def visitor() -> str:
@@ -198,9 +198,9 @@ class Watched:
         return len(results_rows(self.path).keys() & self.keys)
 
 
-def run_here(lab: Laboratory, owner: str, asked: Experiment) -> Watched | None:
+def run_here(process: ExperimentProcess, owner: str, asked: Experiment) -> Watched | None:
     """Ask, estimate and run; what there is to watch, if anything."""
-    running = lab.running
+    running = process.running
     mine = running is not None and running.owner == owner
     missing = asked.missing()
     for key in missing:
@@ -236,12 +236,12 @@ def run_here(lab: Laboratory, owner: str, asked: Experiment) -> Watched | None:
             key="run experiment",
             disabled=running is not None or done == len(keys),
         ):
-            start(lab, owner, experiment, sample)
+            start(process, owner, experiment, sample)
         if st.button("Stop experiment", icon=":material/stop:", key="stop experiment", disabled=not mine):
-            lab.stop(owner)
+            process.stop(owner)
             st.rerun()
-    if lab.complaint:
-        st.error(literal(lab.complaint))
+    if process.failure:
+        st.error(literal(process.failure))
     active = mine and running is not None and running.path == path
     return Watched(experiment, path, frozenset(keys), mine, active)
 
@@ -260,27 +260,27 @@ def announce(experiment: Experiment, sample: int, path: Path, total: int, done: 
     )
 
 
-def start(lab: Laboratory, owner: str, experiment: Experiment, sample: int) -> None:
+def start(process: ExperimentProcess, owner: str, experiment: Experiment, sample: int) -> None:
     try:
-        lab.start(experiment, sample, owner)
+        process.start(experiment, sample, owner)
     except ValueError as error:
         st.warning(literal(str(error)))
         return
     st.rerun()
 
 
-def progress(lab: Laboratory, owner: str, watched: Watched | None, drawn: int) -> None:
+def progress(process: ExperimentProcess, owner: str, watched: Watched | None, drawn: int) -> None:
     """The live part of the page: the bar. The curves are drawn anew only when there are more rows."""
-    lab.seen(owner)
+    process.touch(owner)
     done = watched.done if watched is not None else 0
-    if done != drawn or (watched is not None and watched.active and lab.running is None):
+    if done != drawn or (watched is not None and watched.active and process.running is None):
         st.rerun()
     bar, word = st.empty(), st.empty()
     if watched is not None:
         total = len(watched.keys)
         bar.progress(done / max(total, 1), f"{done:,} of {total:,} units")
-        if watched.active and (running := lab.running) is not None:
-            word.caption(literal(running.said.partition(" units, ")[2] or running.said))
+        if watched.active and (running := process.running) is not None:
+            word.caption(literal(running.progress_line.partition(" units, ")[2] or running.progress_line))
 
 
 def show_rows(watched: Watched) -> None:

@@ -1,6 +1,7 @@
-"""One experiment at a time per server: a process of its own that writes into a store, and ends with its watcher.
+"""Experiment process: run one experiment at a time per server, in a process of its own that writes into a store.
 
-The page never waits for it: it reads the store. Whoever starts the same experiment again goes on where it stopped.
+Pages read the store and never wait for the process, which ends when the page that started it is gone. Starting the same
+experiment again continues where it stopped.
 """
 
 import hashlib
@@ -21,13 +22,13 @@ from features.datasets.download import cache_dir
 from features.limits import LIMITS
 
 EXPERIMENTS = __name__.replace("ui.jobs.experiment_process", "experiments")  # in a clone and installed
-LINE = 4000  # bytes that hold the last line of a log
-INTERRUPTED = 130  # what a command that was stopped on demand returns
+LINE = 4000  # bytes at the end of a log that contain its last line
+INTERRUPTED = 130  # exit code of a command that was stopped on request
 
 
 @dataclass(frozen=True, eq=False)
 class Running:
-    """The experiment that has the server now."""
+    """The experiment that is running now."""
 
     experiment: Experiment
     sample: int
@@ -37,26 +38,26 @@ class Running:
     began: float = field(default_factory=monotonic)
 
     @property
-    def said(self) -> str:
-        """What it says it is at; before its first word, how long it has been starting."""
+    def progress_line(self) -> str:
+        """The last line it has printed; before that, how long it has been starting."""
         return last_line(self.path) or f"Python is starting … {monotonic() - self.began:.0f} s"
 
 
 def store_path(experiment: Experiment) -> Path:
-    """Where an experiment's rows are: the same for everybody who runs it, whichever methods are chosen."""
+    """The file of an experiment's rows: the same for everybody who runs it, whichever methods are chosen."""
     declared = {**experiment.to_dict(), "methods": []}
     name = hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:12]
     return cache_dir() / "experiments" / f"{experiment.name}-{name}.jsonl"
 
 
-class Laboratory:
-    """Starts, watches and ends the one process."""
+class ExperimentProcess:
+    """Starts, monitors and ends the one process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: Running | None = None
         self._seen = 0.0
-        self.complaint = ""  # what the last process said when it failed
+        self.failure = ""  # the message of the last process, if it failed
 
     @property
     def running(self) -> Running | None:
@@ -86,11 +87,11 @@ class Laboratory:
             with log:
                 process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT)
             self._running = Running(replace(experiment), sample, owner, path, process)
-            self._seen, self.complaint = monotonic(), ""
-            threading.Thread(target=self._watch, args=(self._running,), name="laboratory", daemon=True).start()
+            self._seen, self.failure = monotonic(), ""
+            threading.Thread(target=self._watch, args=(self._running,), name="experiment process", daemon=True).start()
 
-    def seen(self, owner: str) -> None:
-        """The page of this visitor is there."""
+    def touch(self, owner: str) -> None:
+        """Record that this visitor's page is open."""
         with self._lock:
             if self._running is not None and self._running.owner == owner:
                 self._seen = monotonic()
@@ -118,7 +119,7 @@ class Laboratory:
             running.process.stdin.close()
 
     def _watch(self, running: Running) -> None:
-        """Until the process ends, or its page has been gone for too long."""
+        """Wait until the process ends, or end it when its page has been gone for too long."""
         while running.process.poll() is None:
             try:
                 running.process.wait(0.5)
@@ -127,12 +128,12 @@ class Laboratory:
                     gone = monotonic() - self._seen > LIMITS.patience
                 if gone:
                     self._end(running)
-        self.complaint = said_at_the_end(running)
+        self.failure = failure_of(running)
         self._forget(running)
 
 
-def said_at_the_end(running: Running) -> str:
-    """Why a process failed, in a sentence; empty if it finished or was stopped on demand."""
+def failure_of(running: Running) -> str:
+    """Why a process failed, in a sentence; empty if it finished or was stopped on request."""
     code = running.process.returncode
     if code in (0, INTERRUPTED, -signal.SIGTERM):
         return ""
@@ -142,7 +143,7 @@ def said_at_the_end(running: Running) -> str:
 
 
 def last_line(path: Path) -> str:
-    """Of what the process of a store has written."""
+    """The last line that the process of a store has printed."""
     with suppress(OSError), path.with_suffix(".log").open("rb") as log:
         log.seek(max(0, log.seek(0, os.SEEK_END) - LINE))
         lines = log.read().decode(errors="replace").strip().splitlines()
@@ -151,7 +152,7 @@ def last_line(path: Path) -> str:
 
 
 def forget_old(folder: Path) -> None:
-    """Keep the newest stores only: uploads of many visitors must not fill the disk."""
+    """Delete the oldest stores: uploads of many visitors must not fill the disk."""
     stores = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     for path in stores[: max(0, len(stores) - LIMITS.stores)]:
         for ending in (".jsonl", ".json", ".log", ".lock"):

@@ -90,9 +90,9 @@ class Job:
     """One run of a method on a problem. All methods may be called from any thread.
 
     `adgm.run.Run` does the work; the job decides when, and keeps what a page shows. The problem may also be a function
-    that builds it: that is the job's first work. As long as the method `lacks` code to go on from its state, because
-    that is still being compiled, the job waits, and that is not counted. A `light` job is run for its end: it stores
-    fewer iterations, because stopping to store one costs a fast method its speed.
+    that builds it; then the job builds it first. While `lacks_kernels` is true of the method's state, as kernels
+    are still being compiled, the job waits; waiting does not count as computing time. A `light` job stores fewer
+    iterations: only its result is of interest, and storing iterations slows a fast method down.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Job:
         pace: float | None = None,
         hurry: float | None = None,
         light: bool = False,
-        lacks: Callable[[Any], bool] = lambda state: False,
+        lacks_kernels: Callable[[Any], bool] = lambda state: False,
         visitor: Visitor | None = None,
         pool: JobPool = POOL,
     ) -> None:
@@ -122,7 +122,7 @@ class Job:
         self.method, self.time_limit, self.patience, self.visitor = method, time_limit, patience, visitor or Visitor()
         self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
         self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
-        self.light, self._lacks, self._pool = light, lacks, pool
+        self.light, self._lacks_kernels, self._pool = light, lacks_kernels, pool
         self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
         self._asked: float | None = None  # another ρ
         self._result: Result[Any] | None = None
@@ -280,7 +280,7 @@ class Job:
                     while self._idle() and not self._over():
                         self._changed.wait(min(1.0, self.patience / 4))
                 self._set_status("waiting")
-            elif self._lacks(self._run.state):
+            elif self._lacks_kernels(self._run.state):
                 self._pool.leave(self)
                 self._set_status("compiling")
                 self._last = None

@@ -1,4 +1,4 @@
-"""Memory that nobody needs any more: found, and handed back to the system."""
+"""Memory cleanup: collect unreachable objects and return free memory to the operating system."""
 
 import ctypes
 import gc
@@ -10,66 +10,67 @@ from time import sleep
 from typing import Any
 
 LOG = logging.getLogger(__name__)
-SWEEP = 10.0  # seconds between two looks at all objects: one takes a tenth of a second, and everybody waits for it
-HEAPS = 2  # for all threads: with one for each, what a visitor's thread has freed lies in pieces that nobody else uses
-LARGE = 1 << 18  # bytes: an array from here on is memory of its own, which goes back when it is freed; by itself the
-# system's library would soon put arrays of up to 32 MB among the small ones, which keep the holes that they leave
-M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # the names of these settings in the system's library
+INTERVAL_SECONDS = 10.0  # between two checks: a collection takes a tenth of a second and blocks every thread
+HEAPS = 2  # shared by all threads: with a heap per thread, memory that one thread frees is not reused by the others
+LARGE = 1 << 18  # bytes: an array of this size or more gets a mapping of its own, which is unmapped when it is freed.
+# Left to itself, glibc raises this threshold to 32 MB, and the heap becomes fragmented.
+M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # glibc's numbers for these two settings
 
 
-def ask_system(function: str, *values: int) -> None:
-    """Call a function of its memory management, where there is such a one."""
+def call_libc(function: str, *values: int) -> None:
+    """Call one of glibc's memory functions; do nothing where the C library has no such function."""
     with suppress(OSError, AttributeError, TypeError):
         found: Any = getattr(ctypes.CDLL(None), function)
         found(*values)
 
 
-def give_back() -> None:
-    """Hand memory that is free to the system: after many threads it would stay with us."""
-    ask_system("malloc_trim", 0)
+def trim_heap() -> None:
+    """Return free memory to the operating system, which the C library does not do by itself after many threads."""
+    call_libc("malloc_trim", 0)
 
 
-class Broom:
-    """Finds what can no longer be reached, such as the session of a tab that was closed a while ago.
+class MemoryCleanup:
+    """Collects unreachable objects, such as the session of a tab that was closed a while ago.
 
-    Streamlit would do so after every drawing, however small; the settings forbid that, because it takes several times
-    as long as the drawing. Python's own collector counts objects, not bytes, and may come too late. So a thread asks
-    every keeper now and then: it lets go what is too old and says whether there may be something to find. If so, the
-    thread sweeps, and once more afterwards, which finds what the last visitor left behind.
+    Streamlit would collect after every script run, however small; `.streamlit/config.toml` turns that off, because a
+    collection takes several times as long as the script. Python's own collector counts objects, not bytes, and may
+    run too late. So a thread calls every callback at regular intervals. A callback drops what has expired and returns
+    whether there may be garbage. If any does, the thread collects then and once more at the next interval, so that
+    the last visitor's objects are found as well.
     """
 
-    def __init__(self, every: float = SWEEP) -> None:
+    def __init__(self, every: float = INTERVAL_SECONDS) -> None:
         self.every = every
-        self.keepers: list[Callable[[], bool]] = []
+        self.callbacks: list[Callable[[], bool]] = []
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._again = False
 
     def start(self) -> None:
-        """Look from now on; called with every drawing of a page."""
+        """Start the thread, once; called in every script run."""
         with self._lock:
             if self._thread is None:
-                ask_system("mallopt", M_ARENA_MAX, HEAPS)
-                ask_system("mallopt", M_MMAP_THRESHOLD, LARGE)
-                self._thread = threading.Thread(target=self._live, name="broom", daemon=True)
+                call_libc("mallopt", M_ARENA_MAX, HEAPS)
+                call_libc("mallopt", M_MMAP_THRESHOLD, LARGE)
+                self._thread = threading.Thread(target=self._live, name="cleanup", daemon=True)
                 self._thread.start()
 
-    def look(self) -> bool:
-        """Whether it had to sweep."""
-        found = True in [keeper() for keeper in self.keepers]  # every one of them is asked
+    def check(self) -> bool:
+        """Run all callbacks; collect if needed, and return whether it was."""
+        found = True in [callback() for callback in self.callbacks]  # a list, so that every callback runs
         due, self._again = found or self._again, found
         if due:
             gc.collect()
-            give_back()
+            trim_heap()
         return due
 
     def _live(self) -> None:
         while True:
             sleep(self.every)
             try:
-                self.look()
-            except Exception:  # one that failed must not be the last
-                LOG.exception("A sweep failed.")
+                self.check()
+            except Exception:  # the thread must survive
+                LOG.exception("A memory cleanup failed.")
 
 
-BROOM = Broom()
+CLEANUP = MemoryCleanup()

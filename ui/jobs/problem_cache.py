@@ -1,4 +1,4 @@
-"""Problems that were built, kept in case they are asked for again; as many as fit into a number of bytes."""
+"""Problem cache: the problems built last, up to a number of bytes."""
 
 import threading
 from collections.abc import Callable, Collection
@@ -10,25 +10,26 @@ from adgm.machine.deadline import waited_for
 from features.limits import LIMITS
 from ui.jobs.scheduler import POOL
 
-TABLES = ("runtime", "tensors")  # what a problem computes when it is first needed, and could compute again
+TABLES = ("runtime", "tensors")  # computed lazily by a problem, so they can be dropped and computed again
 
 
-def held(problem: Problem) -> int:
-    """Bytes of a problem: its potentials, and its tables if they are there."""
-    arrays = [array for p in problem.potentials for array in list(vars(p).values())]  # a job may be adding some
+def problem_bytes(problem: Problem) -> int:
+    """Bytes that a problem takes: its potentials, and its tables if they exist."""
+    arrays = [array for p in problem.potentials for array in list(vars(p).values())]  # a job may add some
     parts = [array.nbytes for array in arrays if isinstance(array, np.ndarray)]
     runtime = vars(problem).get("runtime")
     return sum(parts) + (0 if runtime is None else runtime.nbytes)
 
 
 def in_use() -> list[Problem]:
-    """The problems of all jobs that go on."""
+    """The problems of all jobs that have not ended."""
     with POOL.freed:
         return [member.problem for member in POOL.members if getattr(member, "problem", None) is not None]
 
 
-class Shelf:
-    """The least recently used problem goes first, unless a job needs it; whoever still has it loses its tables only."""
+class ProblemCache:
+    """Evicts the least recently used problem that no job needs. An evicted problem also loses its tables, which are
+    computed again if somebody still uses it."""
 
     def __init__(self, most: int = LIMITS.cached_bytes, busy: Callable[[], Collection[Problem]] = in_use) -> None:
         self.most, self.busy = most, busy
@@ -37,7 +38,7 @@ class Shelf:
         self._kept: dict[str, Problem] = {}  # the least recently used first
 
     def get(self, key: str, build: Callable[[], Problem]) -> Problem:
-        """The problem of this name, built by whoever asks first."""
+        """The problem with this key. The first caller builds it; the others wait for it."""
         with self._lock:
             turn = self._building.setdefault(key, threading.Lock())
         with waited_for(turn):
@@ -47,23 +48,23 @@ class Shelf:
                 problem = build() if found is None else found
                 with self._lock:
                     self._kept.pop(key, None)
-                    self._kept[key] = problem  # at the end: the most recently used
-            finally:  # also where the build was refused or stopped
+                    self._kept[key] = problem  # at the end of the dict: most recently used
+            finally:  # also if the build failed or was stopped
                 with self._lock:
                     self._building.pop(key, None)
         self.trim()
         return problem
 
     def trim(self) -> None:
-        """Let go what does not fit; the latest stays."""
+        """Evict until the rest fits; the most recently used problem stays."""
         busy = {id(problem) for problem in self.busy()}
         with self._lock:
-            total = sum(map(held, self._kept.values()))
+            total = sum(map(problem_bytes, self._kept.values()))
             for key, problem in list(self._kept.items())[:-1]:
                 if total <= self.most:
                     return
                 if id(problem) not in busy:
-                    total -= held(self._kept.pop(key))
+                    total -= problem_bytes(self._kept.pop(key))
                     for name in TABLES:
                         vars(problem).pop(name, None)
 
@@ -73,4 +74,4 @@ class Shelf:
             return list(self._kept)
 
 
-SHELF = Shelf()
+PROBLEM_CACHE = ProblemCache()

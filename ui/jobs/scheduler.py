@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from adgm.machine.deadline import LOOK, TimeUp, deadline, may_rest
 from features.limits import LIMITS
-from ui.jobs.memory import give_back
+from ui.jobs.memory import trim_heap
 
 T = TypeVar("T")
 USUAL_SLICE = 0.1  # seconds, before anything is known
@@ -135,7 +135,7 @@ class JobPool:
             self.spent.pop(member, None)
             last = self.members.pop(member, None) is not None and not self.members
         if last:
-            give_back()
+            trim_heap()
 
     def position(self, member: Any) -> int:
         """In the queue, from 1; 0 for one that does not wait."""
@@ -160,28 +160,28 @@ class JobPool:
         `seconds` hold for the work, and for the waiting before it; work that does not look at its deadline
         (`adgm.machine.deadline`) goes on in its place, but nobody waits for it any more.
         """
-        errand, answer = object(), Future[T]()
+        request, answer = object(), Future[T]()
         asked, entered = monotonic(), False
 
         def over() -> bool:
-            late = self.used(errand) > seconds if entered else monotonic() - asked > seconds
+            late = self.used(request) > seconds if entered else monotonic() - asked > seconds
             return late or not visitor.here()
 
         def run() -> None:
             nonlocal entered
             try:
-                if not self.enter(errand, over):
+                if not self.enter(request, over):
                     raise TimeUp
                 entered = True
-                with deadline(lambda: self.turn(errand, over)):
+                with deadline(lambda: self.turn(request, over)):
                     answer.set_result(work())
             except BaseException as fault:  # whoever waits for the answer gets it
                 answer.set_exception(fault)
             finally:
-                self.dismiss(errand)
+                self.dismiss(request)
 
-        self.admit(errand, visitor)
-        threading.Thread(target=run, name="errand", daemon=True).start()
+        self.admit(request, visitor)
+        threading.Thread(target=run, name="request", daemon=True).start()
         while not over() or answer.done():
             try:
                 return answer.result(LOOK)

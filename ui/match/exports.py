@@ -94,7 +94,7 @@ def share_link(chosen: Chosen, run: Run | None = None) -> None:
     inside = urlencode(words | {"embed": "true", presenter.PRESENT: "1"})
     st.code(f'<iframe src="{page}?{inside}" width="100%" height="640"></iframe>', language="html", wrap_lines=True)
     if whole:
-        minutes = f"{LIMITS.desk_seconds / 60:g} minutes"
+        minutes = f"{LIMITS.reload_seconds / 60:g} minutes"
         st.caption(f"Everybody who has this link sees this run and its images, for at most {minutes} from now.")
     else:
         st.caption("Opens this data set with these points, model, solver and seed, and starts the run.")

@@ -16,7 +16,7 @@ from features.points.graphs import GRAPHS
 from ui.choice import address
 from ui.choice.sidebar import Chosen
 from ui.jobs.job import POOL, Frame, Snapshot
-from ui.jobs.numpy_fallback import Meanwhile
+from ui.jobs.numpy_fallback import NumpyFallback
 from ui.match import answers, lead, masking, timeline, toolbar
 from ui.match.outcome import details, final_lines, line_kinds, neighbours
 from ui.match.page_run import Run, curves_of
@@ -144,7 +144,7 @@ def status(run: Run | None, snapshot: Snapshot) -> str:
     if snapshot.status == "failed":
         return f"Failed · run {run.number}"
     parts = [WORDS[snapshot.status], f"iteration {snapshot.iteration:,}"]
-    if snapshot.status == "running" and isinstance(run.job.method, Meanwhile) and not run.job.method.ready():
+    if snapshot.status == "running" and isinstance(run.job.method, NumpyFallback) and not run.job.method.ready():
         parts.append("in NumPy while the solver compiles (once)")
     parts.append(f"{snapshot.elapsed:.2f} s")
     if snapshot.rate and snapshot.status == "running":

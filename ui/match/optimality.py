@@ -19,12 +19,12 @@ from ui.shell.session_slots import PROOF
 
 TICK = 0.5  # seconds between two updates
 LIMIT = 60.0  # seconds of searching
-UNASKED = 10.0  # seconds after a careful run, where nobody had to ask
+AUTOMATIC_LIMIT = 10.0  # seconds of the search that starts by itself after a run of ADGM+
 
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """The search of `adgm.bounds.bound`, as a method that begins with the matching asked about."""
+    """The search of `adgm.bounds.bound`, as a method that begins with the matching in question."""
 
     given: Assignment
     search: Any  # see `adgm.bounds.bound.search`
@@ -40,8 +40,8 @@ class Proof:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """The question about a run."""
+class BoundSearch:
+    """A search for a lower bound for one run."""
 
     number: int
     job: Job
@@ -49,18 +49,18 @@ class Asked:
 
 
 def show(run: Run | None) -> None:
-    """The question about a finished run, the search while it goes on, and the answer. Careful runs are asked about at
-    once. It is called in every drawing of the page, as `live.show` explains."""
-    if run is not None and _unasked(run):
-        _ask(run, UNASKED)
+    """The button that starts the search, its progress, and its answer. After a run of ADGM+ a short search starts by
+    itself. Called in every script run, for the reason that `live.show` gives."""
+    if run is not None and _starts_by_itself(run):
+        _start(run, AUTOMATIC_LIMIT)
     active = run is not None and _active(run)
     with st.container(key="proof"):
         st.fragment(_show, run_every=POOL.unhurried(TICK) if active else None)(run, active)
 
 
-def _unasked(run: Run) -> bool:
+def _starts_by_itself(run: Run) -> bool:
     lanes = lanes_of(run.matching.result.state)
-    return lanes is not None and not lanes.proved and _fits(run) and _asked(run) is None
+    return lanes is not None and not lanes.proved and _fits(run) and _search_of(run) is None
 
 
 def _fits(run: Run) -> bool:
@@ -68,34 +68,34 @@ def _fits(run: Run) -> bool:
     return not refusal(run.problem) and (run.problem.order == 3 or searchable(run.problem))
 
 
-def _asked(run: Run) -> Asked | None:
-    asked = PROOF.get()
-    return asked if asked is not None and asked.number == run.number else None
+def _search_of(run: Run) -> BoundSearch | None:
+    proof = PROOF.get()
+    return proof if proof is not None and proof.number == run.number else None
 
 
 def known(run: Run) -> tuple[float | None, bool]:
     """The lowest energy of any matching that a search for a bound or the run itself has met, and whether it is proved
     that no matching has a lower one."""
-    lanes, asked = lanes_of(run.matching.result.state), _asked(run)
-    found = None if asked is None else asked.job.state
+    lanes, proof = lanes_of(run.matching.result.state), _search_of(run)
+    found = None if proof is None else proof.job.state
     return (None if found is None else found.best_energy), bool(
         (lanes is not None and lanes.proved) or (found is not None and found.proved)
     )
 
 
 def _active(run: Run) -> bool:
-    asked = _asked(run)
-    return asked is not None and asked.job.snapshot().active
+    proof = _search_of(run)
+    return proof is not None and proof.job.snapshot().active
 
 
-def _ask(run: Run, limit: float = LIMIT) -> None:
+def _start(run: Run, limit: float = LIMIT) -> None:
     earlier = PROOF.get()
     if earlier is not None:
         earlier.job.stop()
     proof = Proof(run.matching.result.assignment, search(run.problem))
     job = Job(proof, run.problem, time_limit=limit, visitor=admission.current())
     try:
-        PROOF.set(Asked(run.number, job.start(), limit))
+        PROOF.set(BoundSearch(run.number, job.start(), limit))
     except ValueError as error:  # too many runs wait
         st.toast(str(error))
 
@@ -109,28 +109,28 @@ def _show(run: Run | None, was_active: bool) -> None:
     lanes = lanes_of(run.matching.result.state)
     if lanes is not None and not lanes.proved:
         agreement.caption(f"{lanes.agreeing} of {len(lanes.curves)} runs ended with this matching.")
-    asked = _asked(run)
+    proof = _search_of(run)
     if not _fits(run):
         why = refusal(run.problem) or "The bound would take more memory than there is."
         button.caption(f"How far from optimal? {why}")
         return
     if lanes is not None and lanes.proved:
         answered.markdown(f"{ICONS[False]} {proved(run)}")
-    elif asked is None:
+    elif proof is None:
         button.button(
             "How far from optimal?",
             icon=":material/verified:",
-            on_click=_ask,
+            on_click=_start,
             args=(run,),
             help="Searches for a lower bound: no matching whatsoever can cost less",
         )
     else:
-        _tell(run, asked, answered, bar, button)
+        _tell(run, proof, answered, bar, button)
 
 
-def _tell(run: Run, asked: Asked, answered: DeltaGenerator, bar: DeltaGenerator, button: DeltaGenerator) -> None:
+def _tell(run: Run, proof: BoundSearch, answered: DeltaGenerator, bar: DeltaGenerator, button: DeltaGenerator) -> None:
     """How far the search is, and what it knows."""
-    job = asked.job
+    job = proof.job
     job.touch()
     snapshot = job.snapshot()
     if snapshot.status == "failed":
@@ -138,12 +138,12 @@ def _tell(run: Run, asked: Asked, answered: DeltaGenerator, bar: DeltaGenerator,
     elif job.state is not None:
         answered.markdown(f"{ICONS[snapshot.active]} {answer(run, job.state, snapshot.active)}")
     if snapshot.active:
-        told = f"Searching: {snapshot.iteration:,} sweeps, {snapshot.elapsed:.0f} of {asked.limit:.0f} s"
-        bar.progress(min(snapshot.elapsed / asked.limit, 1.0), told)
+        told = f"Searching: {snapshot.iteration:,} sweeps, {snapshot.elapsed:.0f} of {proof.limit:.0f} s"
+        bar.progress(min(snapshot.elapsed / proof.limit, 1.0), told)
         button.button("Stop the search", icon=":material/stop:", on_click=job.stop)
-    elif asked.limit < LIMIT and not (job.state is not None and job.state.proved):
+    elif proof.limit < LIMIT and not (job.state is not None and job.state.proved):
         button.button(
-            "Search longer", icon=":material/verified:", on_click=_ask, args=(run,), help=f"Up to {LIMIT:.0f} s"
+            "Search longer", icon=":material/verified:", on_click=_start, args=(run,), help=f"Up to {LIMIT:.0f} s"
         )
 
 

@@ -15,7 +15,7 @@ from ui.choice import gallery as examples
 from ui.choice.sidebar import Chosen, problem_of, sidebar
 from ui.debug import links
 from ui.jobs.job import Job, Snapshot
-from ui.jobs.numpy_fallback import Meanwhile
+from ui.jobs.numpy_fallback import NumpyFallback
 from ui.match import exercise, exports, live, masking, optimality, outcome, timeline, toolbar
 from ui.match.page_run import Run
 from ui.parts import canvas, run_book
@@ -90,18 +90,18 @@ def start(chosen: Chosen) -> Run | None:
     try:
         key, order, method = chosen.recipe.method, order_of(chosen), chosen.recipe.method_object()
         sparse = MODELS[chosen.recipe.model].photographs
-        method, lacks = warmup.begin().meanwhile(key, method, order, chosen.pair.shape, sparse=sparse)
+        method, lacks_kernels = warmup.begin().with_fallback(key, method, order, chosen.pair.shape, sparse=sparse)
         pace, hurry = toolbar.PACES[st.session_state.get(PACE, toolbar.DEFAULT_PACE)]
         limit = float(st.session_state.get(LIMIT, 60))
-        build, visitor = partial(fitting_problem, chosen, isinstance(method, Meanwhile)), admission.current()
-        job = Job(method, build, time_limit=limit, pace=pace, hurry=hurry, lacks=lacks, visitor=visitor)
+        build, visitor = partial(fitting_problem, chosen, isinstance(method, NumpyFallback)), admission.current()
+        job = Job(method, build, time_limit=limit, pace=pace, hurry=hurry, lacks_kernels=lacks_kernels, visitor=visitor)
         if (end := job.start().wait(AT_ONCE)).status == "failed":
             raise ValueError(end.error)
     except (ValueError, MemoryError) as error:
         st.error(literal(str(error) or "There is not enough memory for this problem: take fewer points."))
         return earlier
     try:
-        reload_store.lay(Run(job, chosen, 1 + (earlier.number if earlier else 0)))
+        reload_store.save(Run(job, chosen, 1 + (earlier.number if earlier else 0)))
     except BaseException:  # this drawing is stopped, and the next one starts the run
         job.stop()
         raise

@@ -1,4 +1,4 @@
-"""Who is here: a visitor is a session whose page is connected; so many at a time as the server has room for."""
+"""Admission: a limited number of visitors at a time. A visitor is a session whose page is connected."""
 
 import threading
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from time import monotonic
 import streamlit as st
 
 from features.limits import LIMITS
-from ui.jobs.memory import BROOM
+from ui.jobs.memory import CLEANUP
 from ui.jobs.scheduler import Visitor
 from ui.shell.streamlit_patches import close_session, connected, session_name
 
@@ -16,18 +16,18 @@ FULL = (
     "run the app on your own machine: it is one command."
 )
 KEPT = (
-    100.0  # seconds that a session waits for its page to connect again; a reload needs none (`ui.shell.reload_store`)
+    100.0  # seconds that a session waits for its page to reconnect; a reload opens a new one (`ui.shell.reload_store`)
 )
 
 
 def current() -> Visitor:
-    """The one for whom the page is being drawn."""
+    """The visitor whose page is being drawn."""
     session = session_name()
     return Visitor(session, lambda: connected(session))
 
 
-class Door:
-    """Lets visitors in as long as there is room; who is in may stay. Who has been away for long is forgotten."""
+class Admission:
+    """Admits visitors up to a limit. An admitted visitor stays; sessions that were disconnected for long are closed."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Door:
             self._known[visitor.name] = visitor, self.clock()
             return True
 
-    def look(self) -> bool:
-        """Whether anybody is here, or may come back to a session that is kept."""
+    def expire(self) -> bool:
+        """Close sessions that were disconnected for too long; returns whether there were any visitors at all."""
         with self._lock:
             now = self.clock()
             seen = {name: (one, now if one.here() else last) for name, (one, last) in self._known.items()}
@@ -59,13 +59,13 @@ class Door:
         return bool(seen)
 
 
-DOOR = Door()
-BROOM.keepers.append(DOOR.look)
+ADMISSION = Admission()
+CLEANUP.callbacks.append(ADMISSION.expire)
 
 
 def begin() -> None:
-    """Let the visitor in, or say that there is no room, and draw nothing else."""
-    BROOM.start()
-    if not DOOR.admits(current()):
-        st.warning(FULL.format(most=DOOR.most), icon=":material/groups:")
+    """Admit the visitor, or show that the server is full and draw nothing else."""
+    CLEANUP.start()
+    if not ADMISSION.admits(current()):
+        st.warning(FULL.format(most=ADMISSION.most), icon=":material/groups:")
         st.stop()

@@ -1,9 +1,9 @@
-"""What a reload brings back: the latest run of a page, kept for a while under a token that the browser's tab remembers.
+"""Reload store: keep the latest run of a page for a while, so that a reload of the page shows it again.
 
-A token opens the run with all its images, so it never stands in the page's address, which people copy. A visitor who
-wants to share a run asks for a link with a token of its own. A token cannot be guessed, and every visit has its own: a
-page that is opened with another's finds what lies there, and goes on under a new one. So nobody can make a visitor work
-under a token that they know.
+A run is stored under a token that the browser keeps in the tab's session storage. The token opens the run with all its
+images, so it is never part of the page's address, which people copy. To share a run, a visitor asks for a link, which
+gets a token of its own. Tokens cannot be guessed. Every visit gets a new one: a page that is opened with the token of
+another visit loads that run and continues under its own token, so nobody can make a visitor work under a known token.
 """
 
 import secrets
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from features.limits import LIMITS
-from ui.jobs.memory import BROOM
-from ui.jobs.problem_cache import held
+from ui.jobs.memory import CLEANUP
+from ui.jobs.problem_cache import problem_bytes
 from ui.jobs.scheduler import Visitor
 from ui.parts import canvas
 from ui.shell import admission
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 WORD = "shared"  # in a link
 TAB = "tab's memory"  # the component's key
-LEAVING = 1.0  # seconds that the page before a reload may take to be gone
+LEAVING = 1.0  # seconds that the page may take to disconnect before it is loaded again
 POLL = 0.05
 ELSEWHERE = "This run is going on in another window. You can start one of your own here."
 
 
 @dataclass(frozen=True, eq=False)
-class Desk:
-    """A run, with what its pair was made from where no address tells it."""
+class SavedRun:
+    """A run, and the inputs of its pair that no address describes."""
 
     run: "Run"
     own: "Pair | None"
@@ -45,121 +45,121 @@ class Desk:
 
     @property
     def parts(self) -> Iterator[tuple[object, int]]:
-        """What it holds, with the bytes of each: visitors share pairs and problems."""
+        """The objects that it holds, each with its bytes. Runs may share objects, which then count once."""
         job, pair = self.run.job, self.run.pair
         yield from ((view.image, view.image.rgb.nbytes) for view in (pair.left, pair.right) if view.image is not None)
         if job.problem is not None:
-            yield job.problem, held(job.problem)
+            yield job.problem, problem_bytes(job.problem)
         yield job, sum(frame.nbytes for frame in job.frames())
 
 
-class Desks:
-    """As many as fit into a number of bytes, each for some time; the one that was left alone longest goes first."""
+class ReloadStore:
+    """Keeps runs up to a number of bytes and an age; the least recently used goes first."""
 
-    def __init__(self, most: int = LIMITS.desk_bytes, seconds: float = LIMITS.desk_seconds) -> None:
+    def __init__(self, most: int = LIMITS.reload_bytes, seconds: float = LIMITS.reload_seconds) -> None:
         self.most, self.seconds = most, seconds
         self._lock = threading.Lock()
-        self._kept: dict[str, tuple[Desk, float]] = {}  # with when it was last used, the latest last
+        self._kept: dict[str, tuple[SavedRun, float]] = {}  # with when it was last used, the latest last
 
-    def put(self, token: str, desk: Desk) -> None:
+    def put(self, token: str, saved: SavedRun) -> None:
         with self._lock:
             self._kept.pop(token, None)
-            self._kept[token] = desk, monotonic()
+            self._kept[token] = saved, monotonic()
             self._trim()
 
-    def find(self, token: str) -> Desk | None:
+    def find(self, token: str) -> SavedRun | None:
         with self._lock:
             self._trim()
             return self._kept[token][0] if token in self._kept else None
 
-    def look(self) -> bool:
-        """Whether something was let go."""
+    def expire(self) -> bool:
+        """Drop what is too old; returns whether anything was dropped."""
         with self._lock:
             before = len(self._kept)
             self._trim()
             return len(self._kept) < before
 
     def _trim(self) -> None:
-        """Let go what is too old, and what does not fit; the latest stays. A page that is open keeps its own run."""
+        """Drop what is too old or does not fit; the latest stays. An open page keeps its own run in its session."""
         old = monotonic() - self.seconds
-        fitting: dict[str, tuple[Desk, float]] = {}
+        fitting: dict[str, tuple[SavedRun, float]] = {}
         counted: dict[int, int] = {}  # bytes of each part
-        for token, (desk, used) in reversed(self._kept.items()):
-            counted |= {id(part): nbytes for part, nbytes in desk.parts}
+        for token, (saved, used) in reversed(self._kept.items()):
+            counted |= {id(part): nbytes for part, nbytes in saved.parts}
             if used <= old or (fitting and sum(counted.values()) > self.most):
                 break
-            fitting[token] = desk, used
+            fitting[token] = saved, used
         self._kept = dict(reversed(fitting.items()))
 
 
-DESKS = Desks()
-BROOM.keepers.append(DESKS.look)
+RELOAD_STORE = ReloadStore()
+CLEANUP.callbacks.append(RELOAD_STORE.expire)
 
 
 def token() -> str:
-    """Of this visit."""
+    """The token of this visit."""
     found = TOKEN.get() or secrets.token_urlsafe(12)
     TOKEN.set(found)
     return found
 
 
 def begin() -> None:
-    """Bring back the run of an earlier visit of this tab, and let the tab remember this one; with every drawing."""
+    """Restore the run of this tab's earlier visit, and tell the tab this visit's token; called in every script run."""
     recall()
     _TAB(key=TAB, data={"token": token(), "keeps": RUN.get() is not None}, on_earlier_change=lambda: None)
 
 
 def recall() -> None:
-    """The run of an earlier visit that the tab has told of; each of them is looked for once."""
+    """Restore the run whose token the tab has sent; each token is looked up once."""
     earlier = (st.session_state.get(TAB) or {}).get("earlier")
     if isinstance(earlier, str) and earlier != EARLIER.get():
         reopen(earlier)
         EARLIER.set(earlier)
 
 
-def lay(run: "Run") -> None:
-    """Another run is on the page: it is what a reload brings back."""
+def save(run: "Run") -> None:
+    """Show this run on the page, and keep it for a reload."""
     RUN.set(run)
-    DESKS.put(token(), _desk(run))
+    RELOAD_STORE.put(token(), _saved(run))
 
 
 def share(run: "Run") -> str:
-    """A token of its own for whoever shall see this run; the same one whenever it is asked for."""
+    """The token for a link to this run; the same one in every call."""
     number, shared = SHARED.get() or (0, "")
-    if number != run.number or DESKS.find(shared) is None:
+    if number != run.number or RELOAD_STORE.find(shared) is None:
         shared = secrets.token_urlsafe(12)
-        DESKS.put(shared, _desk(run))
+        RELOAD_STORE.put(shared, _saved(run))
         SHARED.set((run.number, shared))
     return shared
 
 
 def open_shared() -> None:
-    """The page was opened by a link to somebody's run."""
+    """Show the run whose token is in the link that opened this page."""
     if shared := st.query_params.get(WORD):
         reopen(shared)
 
 
-def _desk(run: "Run") -> Desk:
-    return Desk(run, OWN_PAIR.get(), canvas.kept_edits(CANVAS))
+def _saved(run: "Run") -> SavedRun:
+    return SavedRun(run, OWN_PAIR.get(), canvas.kept_edits(CANVAS))
 
 
 def reopen(token: str) -> None:
-    """What lies under this token is on the page again, if nothing has been run here yet; a live run goes on here."""
-    desk = DESKS.find(token) if RUN.get() is None else None
-    if desk is None:
+    """Show the run that is stored under this token, unless this page has a run already; a live run continues here."""
+    saved = RELOAD_STORE.find(token) if RUN.get() is None else None
+    if saved is None:
         return
-    if not take_over(desk.run, admission.current()):
+    if not take_over(saved.run, admission.current()):
         st.toast(ELSEWHERE, icon=":material/tab_duplicate:")
         return
-    if desk.own is not None:
-        OWN_PAIR.set(desk.own)
-    if desk.edits is not None:
-        canvas.restore_edits(CANVAS, desk.edits)
-    lay(desk.run)
+    if saved.own is not None:
+        OWN_PAIR.set(saved.own)
+    if saved.edits is not None:
+        canvas.restore_edits(CANVAS, saved.edits)
+    save(saved.run)
 
 
 def take_over(run: "Run", visitor: Visitor) -> bool:
-    """Whether a run may be shown to this visitor: one that is over always, one that goes on if its page is gone."""
+    """Whether this visitor may see the run: always if it has ended; if it is active, only once its page is gone."""
     end = monotonic() + LEAVING
     while run.job.snapshot().active:
         if not run.job.visitor.here():

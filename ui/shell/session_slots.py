@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from features.pairs import Pair
     from features.recipe import Recipe
     from ui.compare.page import Compared
-    from ui.debug.background import Asked as Work
+    from ui.debug.background import Request
     from ui.jobs.comparison import Entrant
     from ui.jobs.task import Progress
-    from ui.match.optimality import Asked
+    from ui.match.optimality import BoundSearch
     from ui.match.outcome import Kept
     from ui.match.page_run import Run
     from ui.parts.run_book import Book
@@ -67,7 +67,7 @@ TOKEN: "Slot[str]" = Slot("token")  # of this visit, see `ui.shell.reload_store`
 EARLIER: "Slot[str]" = Slot("earlier visit")  # of this tab: its token, once it has been looked for
 SHARED: "Slot[tuple[int, str]]" = Slot("shared run")  # its number, and the token in its link
 KEPT: "Slot[Kept]" = Slot("run A")
-PROOF: "Slot[Asked]" = Slot("proof")
+PROOF: "Slot[BoundSearch]" = Slot("proof")
 REPLAY: "Slot[int]" = Slot("replay")  # the stop that a replay is at
 STORED: "Slot[tuple[Any, bytes]]" = Slot("stored iterations")  # of a run, as the browser reads them
 SLIDER: "Slot[int]" = Slot("slider")  # its number: a new run has a new one
@@ -88,7 +88,7 @@ AGAIN: "Slot[Recipe]" = Slot("case to run again")  # and becomes it
 TO_DEBUG: "Slot[bool]" = Slot("to debug")  # asked in a part that is drawn alone; the whole page turns to Debug
 DEBUG_ROW: "Slot[Recipe]" = Slot("row to debug")
 FOCUS: "Slot[Match]" = Slot("match in focus")
-WORK: "Slot[Work]" = Slot("work")  # of the Debug page, in the background
+WORK: "Slot[Request]" = Slot("work")  # of the Debug page, in the background
 ANSWERS: "Slot[dict[Any, Progress]]" = Slot("answers")  # and what came of it earlier
 
 BOOK: "Slot[Book]" = Slot("run book")  # every run since the page was opened

@@ -1,7 +1,7 @@
-"""The bytes of uploaded files that are kept: so many of each visitor, and of all of them; the oldest go first.
+"""Upload quota: keep a limited number of bytes of uploaded files, per visitor and in all; the oldest go first.
 
-Streamlit keeps every file until its session ends, whether a page still shows it or not, and takes as many as are sent.
-What was read from a file stays with the visitor (`ui.choice.uploads`) when its bytes go.
+Streamlit accepts any number of files and keeps each until its session ends, whether a page still shows it or not. When
+a file is dropped, the visitor keeps what was read from it (`ui.choice.uploads`).
 """
 
 import threading
@@ -9,12 +9,12 @@ import threading
 from features.limits import LIMITS
 from ui.shell.streamlit_patches import MemoryUploadedFileManager, UploadedFileRec, uploaded_files
 
-LEAST = 1 << 16  # bytes that a file counts at least: an empty one takes memory, too
+LEAST = 1 << 16  # bytes that every file counts at least: an empty one takes memory, too
 Name = tuple[str, str]  # of a session and its file
 
 
-class UploadBudget:
-    """Watches over Streamlit's store of files."""
+class UploadQuota:
+    """Enforces the quota on Streamlit's file store, by replacing its `add_file`."""
 
     def __init__(
         self, files: MemoryUploadedFileManager, each: int = LIMITS.visitor_bytes, most: int = LIMITS.uploaded_bytes
@@ -25,7 +25,7 @@ class UploadBudget:
         self._kept: dict[Name, int] = {}  # with what they count, the oldest first
 
     def add_file(self, session_id: str, file: UploadedFileRec) -> None:
-        """As the store's own; what no longer fits beside it is let go."""
+        """Add a file as the store does, then drop the oldest files that no longer fit."""
         self._add(session_id, file)
         with self._lock:
             self._kept.pop((session_id, file.file_id), None)
@@ -36,12 +36,12 @@ class UploadBudget:
                 self._let_go(dict(names), budget)
 
     def _there(self, name: Name) -> bool:
-        """Whether a file is still kept: its page may have taken it back, or its session have ended."""
+        """Whether the store still has this file: its page may have removed it, or its session may have ended."""
         session, file = name
         return bool(self.files.get_files(session, [file]))
 
     def _let_go(self, names: dict[Name, int], budget: int) -> None:
-        """The oldest of these, until the others fit; the latest stays."""
+        """Drop the oldest of these files until the others fit; the latest stays."""
         total = sum(names.values())
         for session, file in list(names)[:-1]:
             if total <= budget:
@@ -52,7 +52,7 @@ class UploadBudget:
 
 
 def begin() -> None:
-    """Watch over this server's files from now on."""
+    """Enforce the quota on this server's files from now on."""
     files = uploaded_files()
-    if files is not None and not isinstance(getattr(files.add_file, "__self__", None), UploadBudget):
-        files.add_file = UploadBudget(files).add_file
+    if files is not None and not isinstance(getattr(files.add_file, "__self__", None), UploadQuota):
+        files.add_file = UploadQuota(files).add_file

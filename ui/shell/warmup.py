@@ -1,4 +1,4 @@
-"""Compile the solver's kernels in a process beside the server, soon after its first page is drawn."""
+"""Compile the solver's kernels in a second process, soon after the server has drawn its first page."""
 
 import os
 import subprocess
@@ -18,37 +18,37 @@ import adgm
 from adgm import ADGM
 from adgm._kernels.compiling import NOTICE
 from adgm.precompile import KEPT, STAGES, complete
-from ui.jobs.numpy_fallback import Meanwhile, possible
+from ui.jobs.numpy_fallback import NumpyFallback, quick_enough
 
-Lacks = Callable[[Any], bool]  # of a run's state: whether it cannot go on before more is compiled
-NEXT = ("scipy.spatial", "scipy.sparse.csgraph")  # what a first run imports, and the page it starts on does not
-QUIET = 5.0  # seconds for the first page and the first lines of a run in NumPy; the compiler would take all cores
-USUAL = 40.0  # seconds that compiling takes on an ordinary machine; once, then the kernels are on disk
+LacksKernels = Callable[[Any], bool]  # whether a run in this state must wait for kernels
+NEXT = ("scipy.spatial", "scipy.sparse.csgraph")  # imported by a first run, but not by the page
+QUIET = 5.0  # seconds left to the first page and a first run in NumPy, before the compiler takes all cores
+USUAL = 40.0  # seconds that compiling takes on an ordinary machine; later starts load the kernels from disk
 
 
 class WarmUp:
-    """A process that fills numba's cache, stage by stage (`adgm.precompile`); this one then only loads what is there.
+    """Starts a process that fills numba's cache, stage by stage (`adgm.precompile`); this process only loads from it.
 
-    Where no cache can be written, this process has to compile for itself.
+    Where no cache can be written, this process has to compile the kernels itself.
     """
 
     def __init__(self) -> None:
-        NOTICE.quiet = True  # pages say what they wait for
+        NOTICE.quiet = True  # the pages show what they wait for
         self.began = monotonic()
-        self.wanted = threading.Event()  # somebody waits for it
+        self.wanted = threading.Event()  # set when a page or run waits for kernels
         self.reached = {name: threading.Event() for name in STAGES}
         self.thread = threading.Thread(target=self._watch, name="warm-up", daemon=True)
         self.thread.start()
 
     def _watch(self) -> None:
         for name in NEXT:
-            with suppress(ImportError, AttributeError):  # a run may be in the middle of importing it; nobody shall wait
+            with suppress(ImportError, AttributeError):  # a run may be importing it right now
                 import_module(name)
         if KEPT and not complete():
             self.wanted.wait(QUIET)
             self._compile()
         for name, event in self.reached.items():
-            if not KEPT:  # no other process can do it for this one
+            if not KEPT:  # compile in this process
                 STAGES[name]()
             event.set()
         STAGES["plain"]()  # loads what the first run needs
@@ -68,11 +68,11 @@ class WarmUp:
 
     @property
     def remaining(self) -> float:
-        """A guess, in seconds."""
+        """An estimate, in seconds."""
         return max(1.0, USUAL - (monotonic() - self.began))
 
     def wait(self, stage: str) -> None:
-        """Return when the kernels of a stage are there; says meanwhile what the page is waiting for."""
+        """Wait for the kernels of a stage, and show on the page what it waits for."""
         if not self.reached[stage].is_set():
             self.wanted.set()
             with st.spinner(
@@ -80,24 +80,24 @@ class WarmUp:
             ):
                 self.reached[stage].wait()
 
-    def meanwhile(
+    def with_fallback(
         self, key: str, method: Any, order: int, shape: tuple[int, int], *, sparse: bool = False
-    ) -> tuple[Any, Lacks]:
-        """What to run now: the method itself, or the same in NumPy until its kernels are there, where that is quick.
+    ) -> tuple[Any, LacksKernels]:
+        """The method to run now: itself, or its NumPy fallback while kernels are compiled, if NumPy is fast enough.
 
-        Returns also when the run has to wait for them: at its end if NumPy begins (then the problem must be
-        `adgm.machine.numpy_fallback`), else before anything.
+        Also returns when the run has to wait for kernels: before its first iteration or, with the fallback, after its
+        last one. With the fallback the problem must be a NumPy one (`adgm.machine.numpy_fallback`).
         """
         ready = self.reached[stage_of(key, method, order)].is_set
-        if ready() or not possible(method, order, shape, sparse=sparse):
+        if ready() or not quick_enough(method, order, shape, sparse=sparse):
             self.wanted.set()
             return method, lambda state: not ready()
-        borrowing = Meanwhile(method, ready)
-        return borrowing, borrowing.lacks
+        fallback = NumpyFallback(method, ready)
+        return fallback, fallback.lacks_kernels
 
 
 def stage_of(key: str, method: Any, order: int) -> str:
-    """What a run needs."""
+    """The stage of compiling that a run needs."""
     if order == 2 and isinstance(method, ADGM) and not method.polish:
         return "plain"
     own = {"adgm+": "portfolio", "fusion": "fusion"}
@@ -105,7 +105,7 @@ def stage_of(key: str, method: Any, order: int) -> str:
 
 
 def latest(stages: Iterable[str]) -> str:
-    """The one that comes last: when it is reached, so are the others."""
+    """The last of these stages: when it is reached, so are the others."""
     return max(stages, key=list(STAGES).index)
 
 
@@ -118,6 +118,6 @@ def _warm_up() -> WarmUp:
 
 
 def begin() -> WarmUp:
-    """The server's one warm-up, started by whoever asks first; no cache of Streamlit's, which somebody may empty."""
+    """The one warm-up of this server, started by the first call. Not in Streamlit's cache, which can be cleared."""
     with _BEGINNING:
         return _warm_up()

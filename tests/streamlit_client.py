@@ -93,7 +93,7 @@ class Tab:
             if valued(kind, content) and (content.set_value or content.id not in self.values):
                 self.values[content.id] = begins_with(kind, content)
 
-    # ---- talking ---------------------------------------------------------------------------------------------
+    # ---- sending ---------------------------------------------------------------------------------------------
 
     def say(
         self, *, part: str = "", ticks: bool = False, pressed: Sequence[str] = (), page: str = "", values: bool = False
@@ -175,7 +175,7 @@ def tell(state: Any, kind: str, identity: str, value: Any) -> None:
 
 
 @contextmanager
-def talking(server: Server, query: str = "") -> Iterator[Tab]:
+def connected(server: Server, query: str = "") -> Iterator[Tab]:
     """A tab that has connected, and has not asked for anything yet."""
     from websockets.sync.client import connect
 

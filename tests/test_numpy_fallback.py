@@ -15,7 +15,7 @@ from features.recipe import Recipe
 from tests.problems import mixed, planted
 from ui.choice.sidebar import Chosen
 from ui.jobs.job import Job
-from ui.jobs.numpy_fallback import Meanwhile, possible
+from ui.jobs.numpy_fallback import NumpyFallback, quick_enough
 from ui.match import page_run
 from ui.match.lead import going
 from ui.shell.warmup import latest, stage_of
@@ -41,32 +41,32 @@ def test_plain_tables_are_the_compiled_ones(order):
 def test_the_change_over_does_not_change_the_run(key, looks):
     problem = RECIPE.problem(RECIPE.pair())
     method = METHODS[key].make()
-    assert possible(method, problem.order, problem.shape)
+    assert quick_enough(method, problem.order, problem.shape)
     asked = itertools.count()
-    borrowing = Meanwhile(method, lambda: next(asked) >= looks)
-    ours = Run(plain_problem(problem), borrowing).finish(every=20)
+    fallback = NumpyFallback(method, lambda: next(asked) >= looks)
+    ours = Run(plain_problem(problem), fallback).finish(every=20)
     alone = Run(problem, method).finish(every=20)
     assert (ours.status, ours.matching.tolist()) == (alone.status, alone.matching.tolist())
     assert ours.energy == pytest.approx(alone.energy)
     for name in ("rho", "energy", "gap", "change"):  # later on the last bits of sums decide when rho grows
         np.testing.assert_allclose(ours.history[name][:60], alone.history[name][:60], rtol=1e-5, atol=1e-9)
-    assert borrowing.polish == method.polish
+    assert fallback.polish == method.polish
 
 
 def test_photographs_begin_in_numpy_too_and_end_as_with_compiled_code():
     recipe = Recipe("portrait", {}, "photo", points="sift", point_params={"left": 60, "right": 60})
     pair = recipe.pair()
     problem, method = recipe.problem(pair), METHODS["adgm"].make()
-    assert possible(method, 2, (500, 500), sparse=True) and not possible(method, 2, (500, 500))
+    assert quick_enough(method, 2, (500, 500), sparse=True) and not quick_enough(method, 2, (500, 500))
     asked = itertools.count()
-    ours = Run(plain_problem(problem), Meanwhile(method, lambda: next(asked) >= 10_000)).finish(every=20)
+    ours = Run(plain_problem(problem), NumpyFallback(method, lambda: next(asked) >= 10_000)).finish(every=20)
     assert ours.matching.tolist() == Run(problem, method).finish(every=20).matching.tolist()
 
 
 def test_a_run_that_waits_for_the_compiler_says_what_it_has_found():
     pair = RECIPE.pair()
-    method = Meanwhile(METHODS["adgm"].make(), lambda: False)
-    job = Job(method, plain_problem(RECIPE.problem(pair)), lacks=method.lacks).start()
+    method = NumpyFallback(METHODS["adgm"].make(), lambda: False)
+    job = Job(method, plain_problem(RECIPE.problem(pair)), lacks_kernels=method.lacks_kernels).start()
     while job.snapshot().status != "compiling":
         job.rest(0.01)
     told = going(page_run.Run(job, Chosen(pair, RECIPE), 1), job.snapshot(), None)
@@ -78,8 +78,8 @@ def test_a_run_that_waits_for_the_compiler_says_what_it_has_found():
 
 def test_waiting_for_the_compiler_is_neither_computing_nor_over():
     problem, there = RECIPE.problem(RECIPE.pair()), threading.Event()
-    method = Meanwhile(METHODS["adgm"].make(max_iter=30), there.is_set)
-    job = Job(method, plain_problem(problem), lacks=method.lacks).start()
+    method = NumpyFallback(METHODS["adgm"].make(max_iter=30), there.is_set)
+    job = Job(method, plain_problem(problem), lacks_kernels=method.lacks_kernels).start()
     while job.snapshot().status != "compiling":
         job.rest(0.01)
     held = job.snapshot()
@@ -94,9 +94,9 @@ def test_waiting_for_the_compiler_is_neither_computing_nor_over():
 
 def test_a_run_that_waits_for_the_compiler_can_be_stopped_and_one_that_needs_it_first_builds_nothing():
     problem, built = RECIPE.problem(RECIPE.pair()), []
-    method = Meanwhile(METHODS["adgm"].make(max_iter=5), lambda: False)
-    at_its_end = Job(method, plain_problem(problem), lacks=method.lacks).start()
-    at_once = Job(METHODS["adgm1"].make(), lambda: built.append(problem), lacks=lambda state: True).start()
+    method = NumpyFallback(METHODS["adgm"].make(max_iter=5), lambda: False)
+    at_its_end = Job(method, plain_problem(problem), lacks_kernels=method.lacks_kernels).start()
+    at_once = Job(METHODS["adgm1"].make(), lambda: built.append(problem), lacks_kernels=lambda state: True).start()
     for job in (at_its_end, at_once):
         while job.snapshot().status != "compiling":
             job.rest(0.01)

@@ -14,9 +14,9 @@ from features.recipe import Recipe
 from test_job import counters_round_to_their_count, eventually, run  # noqa: F401
 from test_match_page import PAGE, SMALL, Page
 from test_pool import EASY
-from ui.jobs.problem_cache import held
+from ui.jobs.problem_cache import problem_bytes
 from ui.jobs.scheduler import JobPool, Visitor
-from ui.shell.reload_store import Desk, Desks, take_over
+from ui.shell.reload_store import ReloadStore, SavedRun, take_over
 from ui.shell.session_slots import CANVAS, RUN, SHARED, WHOLE
 
 # What a tab's component would have told stands in another place: no script may write a component's own state.
@@ -24,10 +24,10 @@ SCRIPT = (
     """
 from unittest.mock import patch
 import streamlit as st
-from ui.shell import reload_store as desk
-with patch.object(desk, "TAB", "the browser says"):
-    desk.recall()
-desk.begin()
+from ui.shell import reload_store as saved
+with patch.object(saved, "TAB", "the browser says"):
+    saved.recall()
+saved.begin()
 """
     + PAGE
 )
@@ -142,24 +142,24 @@ def test_a_live_run_goes_on_for_the_page_that_comes_after_a_reload(run, monkeypa
     eventually(lambda: job.snapshot().iteration > at)
 
 
-def test_desks_are_let_go_by_age_and_by_bytes(monkeypatch):
-    monkeypatch.setattr(Desk, "parts", property(lambda desk: [(desk, 10), (EASY, 5)]))  # they share a problem
+def test_saved_runs_are_dropped_by_age_and_by_bytes(monkeypatch):
+    monkeypatch.setattr(SavedRun, "parts", property(lambda saved: [(saved, 10), (EASY, 5)]))  # they share a problem
     now = 0.0
     monkeypatch.setattr(ui.shell.reload_store, "monotonic", lambda: now)
-    desks = Desks(most=25, seconds=100.0)
-    kept = {name: Desk(run=None, own=None, edits=None) for name in "abc"}
-    for name, desk in kept.items():
+    store = ReloadStore(most=25, seconds=100.0)
+    kept = {name: SavedRun(run=None, own=None, edits=None) for name in "abc"}
+    for name, saved in kept.items():
         now += 1
-        desks.put(name, desk)
-    assert [desks.find(name) for name in "abc"] == [None, kept["b"], kept["c"]]
+        store.put(name, saved)
+    assert [store.find(name) for name in "abc"] == [None, kept["b"], kept["c"]]
     now += 99.5
-    assert desks.look() and not desks.look()  # also when nobody asks
-    assert desks.find("b") is None and desks.find("c") is kept["c"]
+    assert store.expire() and not store.expire()  # also when nobody asks
+    assert store.find("b") is None and store.find("c") is kept["c"]
 
 
-def test_a_desk_counts_what_it_holds_and_shared_parts_once():
+def test_a_saved_run_counts_what_it_holds_and_shared_parts_once():
     first, second = (Page(SMALL).start().test.session_state[RUN.name] for _ in range(2))
-    parts = [{id(part): nbytes for part, nbytes in Desk(one, None, None).parts} for one in (first, second)]
-    assert first.problem is second.problem and parts[0][id(first.problem)] == held(first.problem)
+    parts = [{id(part): nbytes for part, nbytes in SavedRun(one, None, None).parts} for one in (first, second)]
+    assert first.problem is second.problem and parts[0][id(first.problem)] == problem_bytes(first.problem)
     assert parts[0][id(first.job)] > 0
     assert parts[0].keys() & parts[1].keys() == parts[0].keys() - {id(first.job)}

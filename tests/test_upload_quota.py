@@ -6,7 +6,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from ui.shell import upload_quota
-from ui.shell.upload_quota import LEAST, UploadBudget
+from ui.shell.upload_quota import LEAST, UploadQuota
 
 UNIT = LEAST
 
@@ -16,7 +16,7 @@ class Store:
 
     def __init__(self, each: int, most: int) -> None:
         self.files = MemoryUploadedFileManager("/upload")
-        self.budget = UploadBudget(self.files, each * UNIT, most * UNIT)
+        self.budget = UploadQuota(self.files, each * UNIT, most * UNIT)
 
     def bring(self, session: str, name: str, units: float = 1) -> None:
         self.budget.add_file(session, UploadedFileRec(name, name, "image/png", b"x" * int(units * UNIT)))
@@ -80,6 +80,6 @@ def test_a_server_is_watched_over_once_however_often_it_is_begun(monkeypatch: py
     upload_quota.begin()
     watched = files.add_file
     upload_quota.begin()
-    assert files.add_file is watched and isinstance(watched.__self__, UploadBudget)
+    assert files.add_file is watched and isinstance(watched.__self__, UploadQuota)
     files.add_file("me", UploadedFileRec("a", "a", "", b"x"))
     assert list(files.file_storage["me"]) == ["a"]
