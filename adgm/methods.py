@@ -10,6 +10,7 @@ from typing import Any
 
 from adgm.bounds.branch_and_bound import DD
 from adgm.costs.koopmans_beckmann import matrices
+from adgm.machine.progress import Progress
 from adgm.penalty import AUTO
 from adgm.problem import ANY, Problem
 from adgm.rivals import BCAGM, FAQ, IPFP, LAP, MPM, PGM, RRWHM, RRWM, SM, SMAC, TM
@@ -230,20 +231,64 @@ def solve(
     every: int = 50,
     time_limit: float | None = None,
     start: State | None = None,
+    progress: bool = False,
 ) -> Result[Any]:
-    """Run a method, given by its key in METHODS or made by hand (ADGM as published if None), to its end.
+    """Run a method on a problem to its end.
 
-    `watch(state)` sees every state, `every` iterations apart, and stops the run by returning True. `time_limit` is
-    in seconds of computing (processor time), for everything but compiling. `start` continues from a state.
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    method : str or method, optional
+        A key of `METHODS`, or a method made by hand, such as ``ADGM(growth=1.5)``. None is ADGM as published.
+    watch : callable, optional
+        Called with the state every so many iterations; the run stops when it returns True.
+    every : int
+        Iterations between two calls of `watch`.
+    time_limit : float, optional
+        Seconds of computing (processor time of all threads); compiling and waiting do not count.
+    start : State, optional
+        The state to continue from, such as ``result.state`` of an earlier run.
+    progress : bool
+        Tell on stderr how far the run is: by tqdm if it is installed, else on one line.
+
+    Returns
+    -------
+    Result
+        The best matching found, its energy, how the run ended, its history.
+
+    Raises
+    ------
+    ValueError
+        No method has that key; the method does not take this problem; `time_limit` or `every` is not positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adgm import EXACTLY_ONE, Dense, Problem, solve
+    >>> problem = Problem((3, 3), [Dense(1 - np.eye(3))], rows=EXACTLY_ONE)
+    >>> result = solve(problem, "adgm")
+    >>> result.matching.tolist(), result.energy, result.status
+    ([0, 1, 2], 0.0, 'converged')
     """
-    run = Run(problem, chosen(problem, method), time_limit=time_limit, start=start)
-    return run.finish(watch=watch, every=every)
+    made = chosen(problem, method)
+    run = Run(problem, made, time_limit=time_limit, start=start)
+    if not progress:
+        return run.finish(watch=watch, every=every)
+    with Progress(getattr(made, "max_iter", None), watch) as told:
+        return run.finish(watch=told, every=every)
 
 
 def warmup() -> None:
-    """Compile everything for this computer now, or load it if that has been done before: about a minute, once.
+    """Compile the kernels for this computer now, or load those compiled earlier: about a minute, once.
 
-    Nobody has to: kernels are compiled when they are first needed, and that counts for no time limit.
+    It is never necessary: kernels are compiled when they are first needed, and that counts for no time limit. Takes and
+    returns nothing, and raises nothing of its own.
+
+    Examples
+    --------
+    >>> import adgm
+    >>> adgm.warmup()  # doctest: +SKIP
     """
     from adgm.precompile import compile_all
 

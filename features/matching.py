@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -12,23 +13,28 @@ from numpy.typing import NDArray
 from adgm import METHODS, Problem, Result
 from adgm.explain.terms import Term, paid_terms, shares
 from adgm.machine.lazy import once
+from adgm.machine.progress import Progress
+from features.files.nx_graphs import Graph, graph_pair
 from features.judge.confidence import confidences
 from features.judge.metrics import Kind, Metrics, RoundedCurve, kinds, matched_pairs, measure
 from features.judge.verification import Verification, verify
 from features.models import MODELS
 from features.models.base import Sense
-from features.pairs import SIDES, Pair, PointSource, Source, TruthSource, as_points, as_truth, own_pair, read_pair
+from features.pairs import SIDES, Pair, PointSource, Source, TruthSource, read_pair
 from features.recipe import MASKS, OWN, RULES, Recipe, method_options
 
 STRENGTHS: dict[Sense, str] = {"similarity": "share of the score", "cost": "share of the cost, negated"}
 # What two images without points are matched by, and points that somebody gave (then the smaller side completely).
 IMAGES = Recipe(OWN, model="photo", points="sift", point_params={"left": 500, "right": 500})
 LANDMARKS = Recipe(OWN, model="A")
+GIVEN = Recipe(OWN, model="given")  # of a pair that brings its own costs
 
 
 def suited(pair: Pair) -> Recipe:
-    """What a pair of one's own is matched by, unless something else is chosen: given points by their graphs, images
-    without points by what can be detected in them."""
+    """What a pair of one's own is matched by, unless something else is chosen: by the costs that it brings, else given
+    points by their graphs, images without points by what can be detected in them."""
+    if pair.given is not None:
+        return GIVEN
     return LANDMARKS if min(pair.shape) > 0 else IMAGES
 
 
@@ -102,8 +108,8 @@ class Matching:
 
 
 def match(
-    left: Source | Pair | Recipe | None,
-    right: Source | Recipe | None = None,
+    left: Source | Graph | Pair | Recipe | None,
+    right: Source | Graph | Recipe | None = None,
     recipe: Recipe | None = None,
     *,
     points: tuple[PointSource, PointSource] = (None, None),
@@ -114,19 +120,55 @@ def match(
     watch: Callable[[Any], object] | None = None,
     every: int = 50,
     time_limit: float | None = None,
+    progress: bool = False,
     **changes: Any,
 ) -> Matching:
-    """Match two images (paths, files' bytes, pixels), a `Pair`, or the pair that a `Recipe` describes.
+    """Match two images, two sets of points or two graphs.
 
-    The recipe says by which model and method, and how points are detected in images that come without any; without
-    one, images are matched by the model for photographs on SIFT points, and points that are given by their graphs.
-    `changes` are fields of the recipe, such as ``model="B", model_params={"sigma2": 900}, method="rrwm"``.
+    What is given chooses the model, unless `recipe` or `changes` do: images the one for photographs, on SIFT points;
+    points their graphs (model A); networkx graphs, and pairs that bring a problem, their own costs.
 
-    `points` and `truth` are files (see `features.files.point_files`) or arrays: (n, 2) for the points of each side, in
-    the original pixels of its image, and the partner of each left point, −1 for none. Points may come without images,
-    as in ``match(None, None, points=(left, right))``. `mask` says for each side where points are looked for, such as
-    ``("keep 40 30 400 300, drop 9 9 50 50", None)`` (`features.points.regions`). `watch`, `every` and `time_limit` are
-    those of `adgm.solve`; with `curve` the assignments on the way are rounded too.
+    Parameters
+    ----------
+    left, right : path, bytes, array, PyTorch tensor, Pillow picture, networkx graph or None
+        The images. An array is (h, w), (h, w, 3) or (h, w, 4), of 8 or 16 bits or floats from 0 to 1; a tensor's
+        channels come first. None: points without images. In the place of both: a `Pair`, or a `Recipe` that names one.
+    recipe : Recipe, optional
+        The model, the method and how points are detected.
+    points : pair of path, bytes, array, tensor, list or None
+        The points of both sides, (n, 2): x and y in the original pixels of their image.
+    truth : path, bytes, array, tensor or list, optional
+        The right partner of every left point, −1 for none.
+    mask : pair of str
+        Where points are looked for, such as ``("keep 40 30 400 300, drop 9 9 50 50", None)`` in pixels.
+    name : str, optional
+        A title of the pair.
+    curve : bool
+        Whether assignments on the way are rounded too, for `Matching.curve`.
+    watch, every, time_limit, progress
+        As in `adgm.solve`: a function told of the run every so many iterations, seconds of computing, a line on stderr.
+    **changes
+        Fields of the recipe, such as ``model="B", model_params={"sigma2": 900}, method="rrwm"``.
+
+    Returns
+    -------
+    Matching
+        The matched pairs, their energy and metrics, the verification; in a notebook it is drawn.
+
+    Raises
+    ------
+    ValueError
+        What was given cannot be read or does not fit together, in a sentence.
+    TypeError
+        An option that there is not.
+
+    Examples
+    --------
+    >>> from features import match
+    >>> left = [[0, 0], [4, 0], [0, 3], [5, 5]]
+    >>> right = [[x + 9, y + 9] for x, y in left]
+    >>> match(None, None, points=(left, right)).pairs.tolist()
+    [[0, 0], [1, 1], [2, 2], [3, 3]]
     """
     if isinstance(right, Recipe):
         if recipe is not None:
@@ -135,26 +177,49 @@ def match(
     if isinstance(left, Pair | Recipe):
         beside = {"a right image": right, "points": points if _given(points) else None, "truth": truth, "name": name}
         beside |= {"a mask": mask if any(mask) else None}
-        for what, value in beside.items():
-            if value is not None:
-                raise ValueError(f"A {type(left).__name__.lower()} was given, and {what} beside it; it has its own.")
+        _alone(type(left).__name__.lower(), beside)
     if isinstance(left, Recipe):
         if recipe is not None:
             raise ValueError("Two recipes were given; expected one.")
         recipe = _changed(left, changes)
         pair = recipe.pair()
     elif isinstance(left, Pair):
-        recipe, pair = _changed(recipe or Recipe(OWN), changes), left
+        recipe, pair = of_pair(left, _changed(recipe or suited(left), changes))
+    elif isinstance(left, Graph) or isinstance(right, Graph):
+        if not (isinstance(left, Graph) and isinstance(right, Graph)):
+            raise ValueError("One graph was given; expected two.")
+        _alone("graph", {"points": points if _given(points) else None, "a mask": mask if any(mask) else None})
+        recipe, pair = _changed(recipe or GIVEN, changes), graph_pair(left, right, truth, name)
     else:
         recipe = _of_images((left, right), points, masked(recipe, mask), changes)
-        pair = _own((left, right), points, truth, name, recipe)
+        detector = None if recipe.points == OWN else recipe.points
+        how: dict[str, Any] = {"detector": detector, "counts": recipe.wanted, "slants": recipe.slants}
+        pair = read_pair(left, right, points=points, truth=truth, name=name, **how)
     problem = recipe.problem(pair)
     rounded = RoundedCurve(problem) if curve else None
     seen = [each for each in (rounded, watch) if each is not None]
-    result = recipe.run(
-        problem, watch=lambda state: True in [each(state) for each in seen], every=every, time_limit=time_limit
-    )
+
+    def look(state: Any) -> bool:
+        return True in [each(state) for each in seen]
+
+    with Progress(getattr(recipe.method_object(), "max_iter", None), look) if progress else nullcontext(look) as told:
+        result = recipe.run(problem, watch=told, every=every, time_limit=time_limit)
     return Matching(recipe, pair, problem, result, rounded)
+
+
+def _alone(what: str, beside: Mapping[str, Any]) -> None:
+    """Refuse what was given beside something that has its own."""
+    for name, value in beside.items():
+        if value is not None:
+            raise ValueError(f"A {what} was given, and {name} beside it; it has its own.")
+
+
+def of_pair(pair: Pair, recipe: Recipe) -> tuple[Recipe, Pair]:
+    """The recipe and the pair; one with images and without points gets those that the recipe detects."""
+    seen = pair.left.image is not None and pair.right.image is not None
+    if recipe.points != OWN and seen and not min(pair.shape):
+        pair = pair.detected(recipe.points, recipe.wanted, slants=recipe.slants)
+    return recipe, pair
 
 
 def masked(recipe: Recipe | None, mask: tuple[str | None, str | None]) -> Recipe | None:
@@ -207,19 +272,3 @@ def _of_images(
     if both != (recipe.points == OWN):
         recipe = replace(recipe, points=OWN if both else IMAGES.points, point_params={})
     return recipe
-
-
-def _own(
-    images: tuple[Any, Any],
-    points: tuple[PointSource, PointSource],
-    truth: TruthSource,
-    name: str | None,
-    recipe: Recipe,
-) -> Pair:
-    if images[0] is None:
-        left, right = (as_points(spots, f"{side} points") for side, spots in zip(SIDES, points, strict=True))
-        known = as_truth(truth, (len(left), len(right)))
-        return own_pair((None, None), (left, right), truth=known, name=name or "own pair")
-    detector = None if recipe.points == OWN else recipe.points
-    how: dict[str, Any] = {"detector": detector, "counts": recipe.wanted, "slants": recipe.slants}
-    return read_pair(*images, points=points, truth=truth, name=name, **how)

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
+from PIL import Image as Pillow
 
 from adgm import Problem
 from features.digests import digest
 from features.files.point_files import read_points, read_truth
-from features.points.images import Image, decode, from_array
+from features.files.tensors import Tensor, as_array, as_pixels
+from features.points.images import Image, decode, from_array, from_picture
 from features.points.keypoints import Keypoints, detect
 from features.points.regions import Mask
 from features.points.slants import detect_both
@@ -28,12 +30,13 @@ POINTS = 40  # to detect in an image that comes without any
 NOBODY = Keypoints(np.zeros((0, 2)))
 
 Floats = NDArray[np.float64]
-Source = str | Path | bytes | Image | NDArray[np.generic]  # of an image: a path, a file's bytes, pixels
+# Of an image: a path, a file's bytes, pixels (also a PyTorch tensor's), a picture of Pillow's
+Source = str | Path | bytes | Image | NDArray[np.generic] | Pillow.Image | Tensor
 Wanted = Mapping[str, Any]  # how many points are detected on a side, and "mask_left", "mask_right": where
 # Of points: a path, a file's bytes, or points in original pixels, also as an (n, 2) array or rows of numbers
-PointSource = str | Path | bytes | Keypoints | NDArray[np.generic] | Sequence[Sequence[float]] | None
+PointSource = str | Path | bytes | Keypoints | NDArray[np.generic] | Tensor | Sequence[Sequence[float]] | None
 # Of a truth: a path, a file's bytes, or the partner of each left point, −1 for none
-TruthSource = str | Path | bytes | NDArray[np.integer] | Sequence[int] | None
+TruthSource = str | Path | bytes | NDArray[np.integer] | Tensor | Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,8 +348,8 @@ def own_pair(
 
 
 def read_pair(
-    left: Source,
-    right: Source,
+    left: Source | None,
+    right: Source | None,
     *,
     points: tuple[PointSource, PointSource] = (None, None),
     truth: TruthSource = None,
@@ -355,21 +358,24 @@ def read_pair(
     slants: bool = False,
     name: str | None = None,
 ) -> Pair:
-    """The one way from files to a pair: two images, their points and perhaps the truth.
+    """The one way from files to a pair: two images or none, their points and perhaps the truth.
 
     A side without a point file gets what the detector finds (`counts` and `slants` as in `Pair.detected`; without a
     detector, none).
     Point files count in the pixels of the original image; detected points are already those of the working image.
     """
-    pictures = as_image(left, "left image"), as_image(right, "right image")
+    sources = zip(SIDES, (left, right), strict=True)
+    one, other = (None if source is None else as_image(source, f"{side} image") for side, source in sources)
     found = (NOBODY, NOBODY)
     lacking = sum(spots is None for spots in points)
     if detector is not None and lacking:
-        found = found_in(pictures, detector, counts, slants and lacking == 2)
+        if one is None or other is None:
+            raise ValueError("A side has neither points nor an image to look for some in.")
+        found = found_in((one, other), detector, counts, slants and lacking == 2)
     views = []
-    for side, image, spots, detected in zip(SIDES, pictures, points, found, strict=True):
-        given = detected if spots is None else as_points(spots, f"{side} points").scaled(image.scale)
-        views.append(View(image, given))
+    for side, image, spots, detected in zip(SIDES, (one, other), points, found, strict=True):
+        given = detected if spots is None else as_points(spots, f"{side} points")
+        views.append(View(image, given if spots is None or image is None else given.scaled(image.scale)))
     names = [Path(source).name if isinstance(source, str | Path) else "" for source in (left, right)]
     title = name or (" and ".join(names) if all(names) else "own pair")
     known = as_truth(truth, (len(views[0].points), len(views[1].points)))
@@ -385,9 +391,12 @@ def _with_truth(left: View, right: View, truth: ArrayLike | None, name: str) -> 
 
 
 def as_image(source: Source, name: str = "image") -> Image:
-    """An image from a path, a file's bytes or its pixels."""
+    """An image from a path, a file's bytes, a picture of Pillow's or its pixels, in an array or a tensor."""
     if isinstance(source, Image):
         return source
+    if isinstance(source, Pillow.Image):
+        return from_picture(source, max_side=MAX_SIDE, name=name)
+    source = as_pixels(source)
     if isinstance(source, np.ndarray):
         return from_array(source, max_side=MAX_SIDE)
     data, title = _file(source, name)
@@ -398,6 +407,7 @@ def as_points(source: PointSource, name: str = "points") -> Keypoints:
     """Points from a path, a file's bytes, rows of x and y, or as they are."""
     if isinstance(source, Keypoints):
         return source
+    source = as_array(source)
     if isinstance(source, np.ndarray | list | tuple):
         try:
             return Keypoints(np.array(source, np.float64))
@@ -408,6 +418,7 @@ def as_points(source: PointSource, name: str = "points") -> Keypoints:
 
 def as_truth(source: TruthSource, shape: tuple[int, int]) -> ArrayLike | None:
     """The partners of the left points from a path, a file's bytes, or as they are, for so many points on each side."""
+    source = as_array(source)
     if source is None or isinstance(source, np.ndarray | list | tuple):
         return source
     return read_truth(*_file(source, "truth file"), shape)

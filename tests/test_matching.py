@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import networkx as nx
 import numpy as np
 import pytest
 from PIL import Image as Pillow
@@ -13,12 +16,14 @@ from adgm import Dense, Problem, Sparse
 from features.__main__ import parser
 from features.cli.asked import described
 from features.datasets import DATASETS
+from features.files.exports import open_pair, save_pair
 from features.files.point_files import write_points, write_truth
 from features.judge.metrics import kinds, measure
-from features.matching import IMAGES, LANDMARKS, Matching, match, suited
-from features.pairs import Pair, View, read_pair
+from features.matching import GIVEN, IMAGES, LANDMARKS, Matching, match, suited
+from features.pairs import NOBODY, Pair, View, as_image, read_pair
 from features.points.keypoints import Keypoints
 from features.recipe import OWN, Recipe
+from ui.choice import uploads
 
 ROOT = Path(__file__).parent.parent
 
@@ -103,23 +108,219 @@ def test_the_truth_comes_in_many_forms(form):
     assert one.metrics.correct == (None if form == "nothing" else 5) and one.pair.name == "ours"
 
 
-def test_the_command_line_the_page_and_the_call_choose_the_same(tmp_path):
-    paths = [tmp_path / name for name in ("left.png", "right.png", "left.csv", "right.csv")]
-    for path, sheet, xy in zip(paths[:2], SHEETS, (LEFT, RIGHT), strict=True):
-        Pillow.fromarray(sheet).save(path)
-        path.with_suffix(".csv").write_bytes(write_points(Keypoints(xy)))
-    called = match(*paths[:2], points=tuple(paths[2:]))
-    words = [*map(str, paths[:2]), "--left-points", str(paths[2]), "--right-points", str(paths[3])]
-    for expected, given in ((called.recipe, words), (IMAGES, words[:2])):
-        told, _ = described(parser().parse_args(["match", *given]))
-        assert told == expected
-    assert suited(read_pair(*paths[:2], points=tuple(paths[2:]), detector=None)) == called.recipe, "the page's way"
-    assert suited(read_pair(*paths[:2], detector=None)) == IMAGES
-    np.testing.assert_array_equal(called.pairs[:, 1], np.array(TRUTH)[called.pairs[:, 0]])
+def tensor(values):
+    """What a PyTorch tensor can do, as far as it is asked for: `numpy` only once it is detached and in memory."""
+
+    class Tensor:
+        ready = 0
+
+        def detach(self):
+            self.ready += 1
+            return self
+
+        cpu = detach
+
+        def numpy(self):
+            assert self.ready == 2, "torch refuses"
+            return np.asarray(values)
+
+    return Tensor()
+
+
+def first(pixels):
+    """The channels of an image first, as floats, as PyTorch has them."""
+    return np.moveaxis(pixels, -1, 0) / 255.0
+
+
+COLOURED = np.random.default_rng(0).integers(0, 255, (2, 60, 80, 3), np.uint8)
+PICTURES = {
+    "Pillow": Pillow.fromarray,
+    "tensor": lambda rgb: tensor(first(rgb)),
+    "batch": lambda rgb: tensor(first(rgb)[None]),
+    "channels last": tensor,
+    "grey tensor": lambda rgb: tensor(rgb[..., 0]),
+    "palette": lambda rgb: Pillow.fromarray(rgb).quantize(256),
+}
+
+
+@pytest.mark.parametrize("form", PICTURES)
+def test_images_come_from_other_libraries(form):
+    given = [PICTURES[form](rgb) for rgb in COLOURED]
+    pair = match(*given, points=(LEFT, RIGHT)).pair
+    for view, rgb in zip((pair.left, pair.right), COLOURED, strict=True):
+        expected = np.repeat(rgb[..., :1], 3, axis=2) if form == "grey tensor" else rgb
+        assert view.image.size == (80, 60)
+        assert np.abs(view.image.rgb.astype(int) - expected).mean() < (30 if form == "palette" else 0.5)
+
+
+def test_a_picture_of_pillows_is_turned_as_its_camera_says(tmp_path):
+    path, marks = tmp_path / "turned.png", Pillow.Exif()
+    marks[0x0112] = 6
+    Pillow.fromarray(COLOURED[0]).save(path, exif=marks)
+    with Pillow.open(path) as picture:
+        np.testing.assert_array_equal(as_image(picture).rgb, as_image(path).rgb)
+    assert as_image(path).size == (60, 80)
+
+
+def test_a_real_tensor_of_pytorch_is_taken():
+    torch = pytest.importorskip("torch", reason="PyTorch is not ours to install")
+    image = torch.from_numpy(first(COLOURED[0])).to(torch.bfloat16).requires_grad_()
+    pair = match(image, image, points=(torch.tensor(LEFT), torch.tensor(RIGHT)), truth=torch.tensor(TRUTH)).pair
+    assert pair.left.image.size == (80, 60) and pair.truth.tolist() == TRUTH
+
+
+def test_networkx_is_not_imported_and_its_graphs_are_matched():
+    cycle = nx.Graph([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("a", "c"), ("d", "e")])
+    where = [3, 1, 4, 0, 2]
+    names = list(cycle)
+    other = nx.Graph()
+    other.add_nodes_from(range(5))
+    other.add_edges_from((where[names.index(u)], where[names.index(v)]) for u, v in cycle.edges)
+    found = match(cycle, other, truth=where, name="cycles")
+    assert found.recipe == GIVEN == suited(found.pair) and found.pair.name == "cycles"
+    assert found.result.energy == 0.0 and found.metrics.truth_energy == 0.0
+    weighted = nx.DiGraph()
+    weighted.add_weighted_edges_from([(0, 1, 2.0), (1, 0, 5.0), (1, 1, 3.0)])
+    nx.set_node_attributes(weighted, {0: (0, 0), 1: (3, 4)}, "pos")
+    turned = nx.relabel_nodes(weighted, {0: 1, 1: 0})
+    both = match(weighted, turned)
+    energies = [both.problem.energy(x) for x in (np.eye(2), np.eye(2)[::-1])]
+    # its nodes come in the order 1, 0: edges of 2 and 5 against 5 and 2, a loop of 3 against none, and none against it
+    assert energies == [0.0, 2 * (5 - 2) ** 2 + 2 * 3**2] and both.result.matching.tolist() == [0, 1]
+    assert both.pair.left.points.xy.tolist() == [[0, 0], [3, 4]]
+    words = "import sys, features; features.match; assert not {'networkx', 'torch', 'tqdm'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", words], cwd=ROOT, check=True, timeout=120)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_progress_is_told_on_one_line(there, monkeypatch, capsys):
+    if not there:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+    else:
+        pytest.importorskip("tqdm")
+    seen = []
+    one = match(PAIR, progress=True, every=1, watch=lambda state: seen.append(state.iteration))
+    told = capsys.readouterr().err
+    assert f"{one.result.iterations}" in told and "energy" in told and told.endswith("\n") and told.count("\n") == 1
+    assert seen[-1] == one.result.iterations, "others are told, too"
+    assert match(PAIR, progress=True, watch=lambda state: True).result.status == "stopped"
+
+
+# ---- the call, the command line and the page, on the same inputs --------------------------------------------------
+
+FILES = ("left.png", "right.png", "left.csv", "right.csv", "truth.csv")
+ZIPS = {
+    "points.zip": lambda pair: save_pair(pair),
+    "photographs.zip": lambda pair: save_pair(Pair(*(replace(v, points=NOBODY) for v in (pair.left, pair.right)))),
+    "recipe.zip": lambda pair: save_pair(pair, Recipe(OWN, model="B", method="rrwm")),
+    "costs.zip": lambda pair: save_pair(replace(pair, given=Problem(pair.shape, [Dense(np.eye(5))]))),
+}
+# Which files are given, and by what they are matched: all three ways agree.
+GIVEN_FILES: list[tuple[str, Recipe | str]] = [
+    ("left.png right.png", IMAGES),
+    ("left.png right.png left.csv", IMAGES),
+    ("left.png right.png right.csv", IMAGES),
+    ("left.png right.png left.csv right.csv", LANDMARKS),
+    ("left.png right.png left.csv right.csv truth.csv", LANDMARKS),
+    ("left.csv right.csv", LANDMARKS),
+    ("left.csv right.csv truth.csv", LANDMARKS),
+    ("points.zip", LANDMARKS),
+    ("photographs.zip", IMAGES),
+    ("recipe.zip", Recipe(OWN, model="B", method="rrwm")),
+    ("costs.zip", GIVEN),
+    ("left.png broken.png", "not an image that can be read"),
+    ("left.csv broken.csv", "line 1 has 4 columns"),
+    ("left.csv right.csv wrong.csv", "sends left point 0 to 9|names right point 9|9"),
+    ("broken.zip", "is not a zip file"),
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    for name, sheet, xy in zip(("left", "right"), SHEETS, (LEFT, RIGHT), strict=True):
+        Pillow.fromarray(sheet).save(folder / f"{name}.png")
+        (folder / f"{name}.csv").write_bytes(write_points(Keypoints(xy)))
+    (folder / "truth.csv").write_bytes(write_truth(TRUTH))
+    pair = read_pair(folder / "left.png", folder / "right.png", points=(LEFT, RIGHT))
+    for name, content in ZIPS.items():
+        (folder / name).write_bytes(content(pair))
+    (folder / "wrong.csv").write_bytes(b"left,right\n0,9\n")
+    for kind in ("png", "csv", "zip"):
+        (folder / f"broken.{kind}").write_bytes(b"neither numbers nor pixels")
+    return folder
+
+
+def sorted_out(names: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """The images, the points of both sides ("" for none) and the truth among the files."""
+    images = [name for name in names if name.endswith(".png")]
+    tables = [name for name in names if name.endswith(".csv")]
+    truth = tables[2:] if len(tables) > 2 else []
+    spots = tables[:2] if len(tables) > 1 else [name if name in tables else "" for name in FILES[2:4]]
+    return images, spots, truth
+
+
+def called(folder: Path, names: list[str]) -> Recipe:
+    images, spots, truth = sorted_out(names)
+    if names[0].endswith(".zip"):
+        opened = open_pair((folder / names[0]).read_bytes())
+        return match(opened.pair, opened.recipe, time_limit=1).recipe
+    places = tuple(folder / name if name else None for name in spots)
+    both = [folder / name for name in images] or [None, None]
+    return match(*both, points=places, truth=folder / truth[0] if truth else None, time_limit=1).recipe
+
+
+def commanded(folder: Path, names: list[str]) -> Recipe:
+    images, spots, truth = sorted_out(names)
+    words = ["--pair", str(folder / names[0])] if names[0].endswith(".zip") else [str(folder / name) for name in images]
+    flags = zip(("--left-points", "--right-points", "--truth"), [*spots, *truth], strict=False)
+    words += [word for flag, name in flags if name for word in (flag, str(folder / name))]
+    return described(parser().parse_args(["match", *words]))[0]
+
+
+def shown_on_the_page(folder: Path, names: list[str], monkeypatch) -> Recipe:
+    """What the page chooses when these files come; its uploaders give them, and what it says is an error."""
+    images, spots, truth = sorted_out(names)
+    given = dict(zip(("Left image", "Right image"), images, strict=False))
+    given |= dict(zip(("Left points", "Right points"), spots, strict=True)) | dict(
+        zip(["truth file"], truth, strict=False)
+    )
+    given |= dict(zip(["pair zip"], names, strict=True)) if names[0].endswith(".zip") else {}
+
+    def uploader(label: str, *rest: object, key: str, **options: object) -> object:
+        name = given.get(key)
+        content = (folder / name).read_bytes if name else None
+        return SimpleNamespace(name=name, getvalue=content, file_id=name) if name else None
+
+    def refuse(said: str) -> None:
+        raise ValueError(said.replace("\\", ""))
+
+    chosen: list[Recipe] = []
+    monkeypatch.setattr(uploads.st, "file_uploader", uploader)
+    monkeypatch.setattr(uploads.st, "error", refuse)
+    monkeypatch.setattr(uploads.address, "use", chosen.append)
+    monkeypatch.setattr(uploads, "remembered", lambda pair=None: pair)
+    empty = SimpleNamespace(get=lambda: None, set=lambda value: None, pop=lambda: None)
+    for slot in ("FILES", "ARRANGED", "START", "SHOTS", "ROUND", "RUN"):
+        monkeypatch.setattr(uploads, slot, empty)
+    uploads.choose()
+    return chosen[-1]
+
+
+@pytest.mark.parametrize(("names", "expected"), GIVEN_FILES, ids=[names for names, _ in GIVEN_FILES])
+def test_the_command_line_the_page_and_the_call_choose_the_same(names, expected, files, monkeypatch):
+    ways = (called, commanded, lambda *given: shown_on_the_page(*given, monkeypatch))
+    for way in ways:
+        if isinstance(expected, Recipe):
+            assert way(files, names.split()) == expected
+        else:
+            with pytest.raises(ValueError, match=expected):
+                way(files, names.split())
 
 
 PAIR = Pair(View(None, Keypoints(LEFT)), View(None, Keypoints(RIGHT)), np.array(TRUTH))
 BOTH = {"points": (LEFT, RIGHT)}
+GRAPH, ODD = nx.path_graph(3), nx.Graph([(0, 1, {"weight": "heavy"})])
 WRONG: list[tuple[tuple, dict, type[Exception], str]] = [
     (("left.png",), {}, ValueError, "One image was given; expected two"),
     ((None, SHEETS[0]), BOTH, ValueError, "One image was given"),
@@ -133,6 +334,11 @@ WRONG: list[tuple[tuple, dict, type[Exception], str]] = [
     ((None, None), {"points": ("none.csv", LEFT)}, ValueError, "none.csv could not be read"),
     ((None, None), BOTH | {"truth": [0, 1]}, ValueError, "truth of own pair has shape"),
     ((None, None), BOTH | {"truth": [0, 1, 2, 3, 5]}, ValueError, "sends left point 4 to 5"),
+    ((GRAPH, SHEETS[0]), {}, ValueError, "One graph was given; expected two"),
+    ((GRAPH, GRAPH), BOTH, ValueError, "A graph was given, and points beside it; it has its own"),
+    ((GRAPH, ODD), {}, ValueError, "The edge 0 – 1 weighs 'heavy'; expected a number"),
+    ((tensor(SHEETS[:, None]), SHEETS[0]), {}, ValueError, "An image has shape"),
+    ((Pillow.new("RGB", (0, 3)), SHEETS[0]), {}, ValueError, "nothing to see"),
     ((None, None), BOTH | {"truth": 3.5}, ValueError, "The truth file is of type float"),
     ((3, SHEETS[0]), {}, ValueError, "The left image is of type int; expected a path, a file's bytes or an array"),
     ((SHEETS[0], SHEETS[1] / 300.0 + 2), {}, ValueError, "between 0 and 1"),

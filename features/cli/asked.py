@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from adgm.problem import CONSTRAINTS
@@ -10,7 +11,7 @@ from features.files.exports import open_pair
 from features.files.point_files import outside
 from features.formulas import toml_file
 from features.formulas.text import model_text
-from features.matching import IMAGES, LANDMARKS
+from features.matching import IMAGES, LANDMARKS, of_pair, suited
 from features.pairs import POINTS, SIDES, Pair, file_bytes, read_pair
 from features.points.keypoints import DETECTORS, summary
 from features.recipe import CHECKS, CONSTRAINED, DATA, MASKS, METHOD, MODEL, OWN, Recipe
@@ -21,7 +22,7 @@ FOUND_WORDS = ("points", "detector", "mask-left", "mask-right")  # of a data set
 
 def add_command(commands: Any, name: str, about: str, examples: str, run: Callable[..., None]) -> tuple[Any, Any]:
     """A command about a pair; returns the groups of its options on methods and on what comes out."""
-    usage = f"{PROGRAM} {name} LEFT RIGHT [options]\n       {PROGRAM} {name} --dataset KEY [options]"
+    usage = f"{PROGRAM} {name} [LEFT RIGHT] [options]\n       {PROGRAM} {name} --dataset KEY [options]"
     command = commands.add_parser(name, description=about, epilog=examples, usage=usage)
     _pair_options(command)
     method, out = (command.add_argument_group(title) for title in ("who minimises the cost", "what comes out"))
@@ -37,7 +38,7 @@ def _pair_options(command: argparse.ArgumentParser) -> None:
     source.add_argument("--dataset", metavar="KEY", help="… or a data set: see 'datasets'")
     several(source, "--set", "NAME=VALUE", "a parameter of the data set, such as left=0; may be repeated")
     source.add_argument("--pair", metavar="ZIP", help="… or a pair that was saved as a zip file")
-    points = command.add_argument_group("the points of two images")
+    points = command.add_argument_group("the points of two images, or points alone")
     points.add_argument(
         "--points",
         type=counts,
@@ -77,10 +78,15 @@ def counts(text: str) -> dict[str, int]:
 
 def described(asked: argparse.Namespace) -> tuple[Recipe, Pair]:
     """The run that the words describe, and its pair; every complaint about them comes before any work."""
-    sources = [bool(asked.images), asked.dataset is not None, asked.pair is not None]
+    files = asked.left_points is not None and asked.right_points is not None
+    alone = files and not (asked.images or asked.dataset or asked.pair)  # points without images
+    sources = [bool(asked.images) or alone, asked.dataset is not None, asked.pair is not None]
     if sum(sources) != 1:
         found = "none" if not any(sources) else "several"
-        raise ValueError(f"One source of a pair is needed, {found} given: two images, --dataset KEY or --pair ZIP.")
+        raise ValueError(
+            f"One source of a pair is needed, {found} given: two images, --left-points and --right-points, "
+            "--dataset KEY or --pair ZIP."
+        )
     if asked.images and len(asked.images) != 2:
         raise ValueError(f"Two images make a pair; {len(asked.images)} given: {', '.join(asked.images)}.")
     if asked.set and asked.dataset is None:
@@ -88,25 +94,28 @@ def described(asked: argparse.Namespace) -> tuple[Recipe, Pair]:
     about = [name for name in POINT_WORDS if getattr(asked, name.replace("-", "_")) is not None]
     if asked.dataset is not None and "detector" in about:
         about = [name for name in about if name not in FOUND_WORDS]
+    if alone:
+        about = [name for name in about if name in FOUND_WORDS]
     if about and not asked.images:
         hint = " Did you mean --set points=…?" if asked.dataset and "points" in about else ""
         raise ValueError(f"--{about[0]} is about two image files, and there are none.{hint}")
     saved = open_pair(file_bytes(asked.pair), asked.pair) if asked.pair is not None else None
-    recipe = _recipe(asked, None if saved is None else saved.recipe)
     if saved is not None:
-        return recipe, saved.pair
-    return recipe, _own(asked, recipe) if asked.images else recipe.pair()
+        kept = replace(saved.recipe, points=OWN, point_params={}) if saved.recipe else suited(saved.pair)
+        return of_pair(saved.pair, _recipe(asked, kept))
+    recipe = _recipe(asked, None)
+    return recipe, recipe.pair() if asked.dataset else _own(asked, recipe)
 
 
 def _recipe(asked: argparse.Namespace, saved: Recipe | None) -> Recipe:
-    """A saved pair's own model and method count where the words name no others."""
+    """A saved pair's own model and method, or what suits it, count where the words name no others."""
     given = asked.left_points is not None and asked.right_points is not None
     base = saved or (Recipe() if asked.dataset else LANDMARKS if given else IMAGES)
     dataset = OWN if asked.dataset is None else listed(asked.dataset, DATA.registry, "data set")
     words = {"--model": asked.model, "--formula": asked.formula, "--model-file": asked.model_file}
     model = listed(named_model(words) or base.model, MODEL.registry, "model")
     method = listed(asked.method or base.method, METHOD.registry, "method")
-    finding = asked.detector is not None or (bool(asked.images) and not given)
+    finding = asked.detector is not None or (base.points != OWN and not given)
     return Recipe(
         dataset,
         DATA.read(asked.set, dataset),
@@ -140,16 +149,16 @@ def named_model(words: Mapping[str, str | None]) -> str | None:
 def _points(asked: argparse.Namespace, base: Recipe) -> dict[str, Any]:
     """How many points to detect, and where."""
     masks = {one.name: getattr(asked, one.name) for one in MASKS}
-    found: dict[str, Any] = asked.points or (base.point_params if asked.images else {})
+    found: dict[str, Any] = asked.points or base.point_params
     return {**found, **{name: text for name, text in masks.items() if text is not None}}
 
 
 def _own(asked: argparse.Namespace, recipe: Recipe) -> Pair:
-    """Two image files, with points from files or from a detector; whatever may surprise is said."""
+    """Two image files, with points from files or from a detector, or points alone; whatever may surprise is said."""
     files = asked.left_points, asked.right_points
     detector = None if recipe.points == OWN else recipe.points
     pair = read_pair(
-        *asked.images,
+        *(asked.images or (None, None)),
         points=files,
         truth=asked.truth,
         detector=detector,
@@ -157,7 +166,8 @@ def _own(asked: argparse.Namespace, recipe: Recipe) -> Pair:
         slants=recipe.slants,
     )
     for side, file, view in zip(SIDES, files, (pair.left, pair.right), strict=True):
-        assert view.image is not None
+        if view.image is None:
+            continue
         if file is None and detector is not None and len(view.points) < (wanted := recipe.counts[side]):
             complain(f"{side} image: {summary(view.points, detector, wanted)}")
         elif file is not None and len(stray := outside(view.points, view.image.size)):

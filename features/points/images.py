@@ -150,6 +150,18 @@ def from_array(array: ArrayLike, *, max_side: int | None = None) -> Image:
     return Image(_shrink(rgb, scale), scale, (width, height))
 
 
+def from_picture(picture: Pillow.Image, *, max_side: int | None = None, name: str = "image") -> Image:
+    """An Image from one that Pillow has opened or made, of any mode, turned as its camera's mark says."""
+    title = shown(name)
+    _refuse_giants(picture, title)
+    try:
+        mark = _rotation(picture)
+        rgb = _upright(picture, mark, None)
+    except (ValueError, OSError) as error:  # ours, or Pillow's about a colour, or a file that was opened and closed
+        raise ImageError(f"{title}: {error}") from error
+    return from_array(rgb, max_side=max_side)
+
+
 def _scale(width: int, height: int, max_side: int) -> float:
     if max_side < 1:
         raise ImageError(f"The working size must be at least 1 pixel; {max_side} was given.")

@@ -28,7 +28,6 @@ PROBLEM_TYPES = ["zip", "dd", "xz", "dat", "npz"]
 UPLOAD_MB = LIMITS.image_bytes // 1_000_000
 OF_ITS_OWN: dict[str, Any] = {"dataset": OWN, "dataset_params": {}, "points": OWN, "point_params": {}}
 MOST_NAMED = 5  # points that a warning lists
-GIVEN_COSTS = Recipe(OWN, model="given")
 ONE_MORE = "One image is here: add the other one."
 GIVES_WAY = 1.0  # seconds that a run may take to end
 
@@ -46,7 +45,7 @@ def choose() -> Pair | None:
     try:
         if saved is not None:
             pair, recipe = opened(saved.getvalue(), saved.name)
-            brought([saved], replace(recipe or address.current(), **OF_ITS_OWN))
+            brought([saved], replace(recipe, **OF_ITS_OWN) if recipe else suited(pair))
             return remembered(pair)
         with above:
             return two_images()
@@ -96,17 +95,23 @@ def two_images() -> Pair | None:
             max_upload_size=UPLOAD_MB,
             help="Pairs left,right numbered from 0, or one partner per line, −1 for none",
         )
-    if files == [None, None]:
+    alone = files == [None, None] and None not in spots  # points without images
+    if files == [None, None] and not alone:
         return remembered()
     if not readable:
         return None
-    if files[0] is None or files[1] is None:
+    if None in files and not alone:
         st.caption(ONE_MORE)
         return None
-    both, name = (files[0].getvalue(), files[1].getvalue()), f"{files[0].name} and {files[1].name}"
+    both, name = (
+        (_bytes(files[0]), _bytes(files[1])),
+        " and ".join(one.name for one in (spots if alone else files) if one),
+    )
     try:
         pair = uploaded(both, (_bytes(spots[0]), _bytes(spots[1])), _bytes(truth), name)
     except ValueError as error:
+        if alone:
+            raise
         pair = uploaded(both, (None, None), None, name)  # a bad image is told by this one
         st.error(literal(f"{error} The pair stays, without that file."))
     else:
@@ -215,13 +220,13 @@ def _bytes(file: Any) -> bytes | None:
 
 @st.cache_data(show_spinner="Opening the file …", max_entries=4)
 def opened(data: bytes, name: str) -> tuple[Pair, Recipe | None]:
-    """A saved pair with its recipe, or a problem file as a pair whose costs are given."""
+    """A saved pair with its recipe if it has one, or a problem file as a pair whose costs are given."""
 
     def read() -> tuple[Pair, Recipe | None]:
         if name.lower().endswith(".zip"):
             found = open_pair(data)
             return found.pair, found.recipe
-        return as_pair(read_problem(data, name)), GIVEN_COSTS
+        return as_pair(read_problem(data, name)), None
 
     return POOL.perform(read, admission.current())
 
@@ -234,7 +239,7 @@ def decoded(data: bytes, name: str) -> None:
 
 @st.cache_resource(show_spinner="Reading the images …", max_entries=4)
 def uploaded(
-    images: tuple[bytes, bytes], spots: tuple[bytes | None, bytes | None], truth: bytes | None, name: str
+    images: tuple[bytes | None, bytes | None], spots: tuple[bytes | None, bytes | None], truth: bytes | None, name: str
 ) -> Pair:
     """A pair from uploaded bytes; a side without a point file gets none, and the Points section detects some."""
     read = partial(read_pair, *images, points=spots, truth=truth, detector=None, name=name)
