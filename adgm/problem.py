@@ -4,10 +4,10 @@ The variable of the pair (i1, i2) has the number i1 · n2 + i2 everywhere a call
 is the one sign rule, and a similarity model stores the negated similarity.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import factorial
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from adgm._kernels import FloatArray
 from adgm.costs.numbers import deviation, finite
 from adgm.costs.tables import Runtime
 from adgm.layout import Layout
-from adgm.machine.lazy import once
+from adgm.machine.lazy import alone, once
 from adgm.potentials import Dense, Entries, Formula, Potential, Sparse
 
 __all__ = ["ANY", "AT_MOST_ONE", "CONSTRAINTS", "EXACTLY_ONE", "Constraint", "Dense", "Formula", "Problem", "Sparse"]
@@ -26,6 +26,7 @@ AT_MOST_ONE: Constraint = "at_most_one"
 EXACTLY_ONE: Constraint = "exactly_one"
 ANY: Constraint = "any"
 CONSTRAINTS: tuple[Constraint, ...] = get_args(Constraint)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +158,14 @@ class Problem:
     def runtime(self) -> Runtime:
         """The potentials as the kernels take them; built when first needed."""
         return Runtime(self.layout, self.potentials, self.memory)
+
+    def derived(self, make: "Callable[[Problem], T]") -> T:
+        """make(self): computed when it is first asked for, by one thread for all, and kept as long as the problem."""
+        known: dict[Any, T] = vars(self).setdefault("_derived", {})
+        with alone(self, f"derived {make.__qualname__}"):
+            if make not in known:
+                known[make] = make(self)
+            return known[make]
 
     @once
     def tensors(self) -> list[Entries]:

@@ -80,7 +80,9 @@ def test_what_failed_is_tried_again():
     assert failing.value == 2
 
 
-@pytest.mark.parametrize("tables", [lambda p: p.runtime, affinity.affinity, local_search._surroundings])
+@pytest.mark.parametrize(
+    "tables", [lambda p: p.runtime, affinity.affinity, lambda p: p.derived(local_search.Surroundings)]
+)
 def test_tables_of_one_problem_are_built_while_those_of_another_are(tables):
     """A visitor with a huge problem once held up everybody who had no tables yet."""
     asked_for, begun, may_end = threading.Event(), threading.Event(), threading.Event()

@@ -7,8 +7,9 @@ import pytest
 
 from adgm import AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, Problem, Sparse, solve
 from adgm.bounds import tied_pairs as tied
-from adgm.bounds.all_pairs import Node, PairCosts, bytes_needed
+from adgm.bounds.all_pairs import Node, bytes_needed
 from adgm.bounds.bound import bound, searchable
+from adgm.costs.pairs import PairCosts
 from adgm.run import Run
 from adgm.search.fusion import dual_start, fuse, grown
 from features.datasets import DATASETS

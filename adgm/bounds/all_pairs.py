@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import Assigned, Costs, FloatArray, Labels, LongArray
-from adgm.costs.tables import PairwiseColumns
-from adgm.layout import Layout
+from adgm.costs.pairs import PairCosts
 from adgm.machine.deadline import check_time
-from adgm.potentials import CHUNK
-from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Formula, Problem, Sparse
+from adgm.problem import ANY, AT_MOST_ONE, EXACTLY_ONE, Problem
 from adgm.rounding import Assignment
 
 PIECE = 1 << 19  # pairs of labels between two looks at the clock
@@ -32,71 +30,6 @@ def refusal(problem: Problem, highest: int = 2) -> str:
     if ANY in (problem.rows, problem.cols):
         return "Lower bounds need at most one partner per node on both sides, and this problem allows any number."
     return ""
-
-
-class PairCosts:
-    """A problem's energy as Σ c_p + ½ Σ S_pq over the chosen variables p and q ≠ p, with S symmetric, row by row."""
-
-    def __init__(self, problem: Problem) -> None:
-        from scipy.sparse import csr_array
-
-        layout, self.n = problem.layout, problem.n
-        self.single = np.zeros(self.n)
-        self.dense: list[FloatArray] = []
-        sparse = csr_array((self.n, self.n))
-        formulas = [p for p in problem.potentials if isinstance(p, Formula) and not p.on_edges]
-        for p in problem.potentials:
-            if isinstance(p, Dense):
-                tensor = p.over(layout)
-                if tensor.ndim == 1:
-                    self.single += tensor
-                else:
-                    self.dense.append(tensor)
-                    self.single += np.diag(tensor)
-            elif isinstance(p, Sparse) or p.on_edges:
-                index, cost, both = p.entries(layout)
-                if index.shape[1] == 1:
-                    np.add.at(self.single, index[:, 0], cost)
-                else:
-                    matrix = csr_array((cost, tuple(index.T)), shape=(self.n, self.n))
-                    sparse = sparse + (matrix + matrix.T if both else matrix)
-        self.single += sparse.diagonal()
-        self.sparse = csr_array(sparse + sparse.T)
-        symmetric = all(f.symmetric for f in formulas)
-        flips = () if not formulas else (False,) if symmetric else (False, True)
-        self.factor = 2.0 if symmetric else 1.0
-        self.columns = [PairwiseColumns(layout, formulas, None, flip, 1) for flip in flips]
-
-    def rows(self, some: LongArray) -> FloatArray:
-        """These rows of S, the diagonal left as it may be."""
-        total: FloatArray = self.sparse[some].toarray()
-        for matrix in self.dense:
-            total += matrix[some] + matrix[:, some].T
-        for columns in self.columns:
-            total += self.factor * columns.compute(some)
-        return total
-
-    def listed(self, layout: Layout) -> tuple[FloatArray, tuple[LongArray, LongArray, FloatArray]]:
-        """What every variable costs, and p < q with what they cost together, of those that can be."""
-        if self.dense or self.columns:
-            parts = []
-            for some, values in self.chunks():
-                at, other = np.nonzero(values)
-                parts.append((some[at], other, values[at, other]))
-            p, q, costs = map(np.concatenate, zip(*parts, strict=True))
-        else:
-            stored = self.sparse.tocoo()
-            p, q, costs = stored.row.astype(np.int64), stored.col.astype(np.int64), stored.data
-        kept = (p < q) & (costs != 0.0) & (layout.row[p] != layout.row[q]) & (layout.col[p] != layout.col[q])
-        return self.single, (p[kept], q[kept], costs[kept])
-
-    def chunks(self) -> Iterator[tuple[LongArray, FloatArray]]:
-        """All rows, some at a time."""
-        step = max(1, CHUNK // self.n)
-        for at in range(0, self.n, step):
-            check_time()
-            some = np.arange(at, min(at + step, self.n))
-            yield some, self.rows(some)
 
 
 def label(problem: Problem) -> tuple[Labels, LongArray]:
@@ -134,7 +67,7 @@ def quick_bound(problem: Problem) -> tuple[float, Assignment]:
     """Gilmore and Lawler's bound (1962), the ascent's first step with every pair's cost shared equally, and the
     matching it suggests. It holds no matrix, so it serves problems too large for more."""
     labels, variable = label(problem)
-    costs, out, n = PairCosts(problem), scratch(labels), len(variable)
+    costs, out, n = problem.derived(PairCosts), scratch(labels), len(variable)
     single, real = np.zeros(n), np.flatnonzero(variable >= 0)
     place = np.empty(problem.n, np.int64)
     place[variable[real]] = real
@@ -175,7 +108,7 @@ class Root:
                 f"problem's memory is limited to {problem.memory / 2**30:.1f} GiB; use fewer candidates or allow more."
             )
         n, rows = len(variable), len(labels.start) - 1
-        costs, real = PairCosts(problem), np.flatnonzero(variable >= 0)
+        costs, real = problem.derived(PairCosts), np.flatnonzero(variable >= 0)
         single, pair = np.zeros(n), np.zeros((n, n))
         single[real] = costs.single[variable[real]]
         at = np.empty(problem.n, np.int64)

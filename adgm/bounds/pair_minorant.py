@@ -11,7 +11,7 @@ from copy import copy
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
-from adgm.costs.affinity import compatible
+from adgm.costs.pairs import compatible
 from adgm.machine.deadline import check_time
 from adgm.potentials import Potential, Sparse
 from adgm.problem import Problem

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from adgm.bounds.all_pairs import (
     COPIES,
     ROUNDING,
     Node,
-    PairCosts,
     Root,
     by_column,
     bytes_needed,
@@ -32,6 +30,7 @@ from adgm.bounds.all_pairs import (
     matching_of,
     scratch,
 )
+from adgm.costs.pairs import PairCosts
 from adgm.machine.deadline import check_time
 from adgm.problem import Formula, Problem, Sparse
 from adgm.rounding import Assignment
@@ -60,7 +59,8 @@ def dense(problem: Problem) -> bool:
 
 def searchable(problem: Problem) -> bool:
     """Whether there is memory for a search."""
-    return bytes_needed(problem) <= problem.memory or (listed(problem) and tied_bytes(problem) <= problem.memory)
+    enough = bytes_needed(problem) <= problem.memory
+    return enough or (listed(problem) and problem.derived(tied_bytes) <= problem.memory)
 
 
 def listed(problem: Problem) -> bool:
@@ -70,18 +70,16 @@ def listed(problem: Problem) -> bool:
 
 
 def tied_bytes(problem: Problem) -> int:
-    """What the search over tied rows holds in memory; looked up once, since pages ask again and again."""
-    if problem not in _KNOWN:
-        row = problem.layout.col if by_column(problem) else problem.layout.row
-        rows, tied = int(row.max()) + 1, np.empty(0, np.int64)
-        for p in problem.potentials:
-            if p.order(problem.shape) == 2:
-                ends = np.sort(row[p.entries(problem.layout).indices], axis=1)
-                tied = np.union1d(tied, ends[:, 0] * rows + ends[:, 1])
-        count = np.bincount(row, minlength=rows) + 1
-        left, right = np.divmod(tied, rows)
-        _KNOWN[problem] = COPIES * 8 * int((count[left] * count[right]).sum())
-    return _KNOWN[problem]
+    """What the search over tied rows holds in memory."""
+    row = problem.layout.col if by_column(problem) else problem.layout.row
+    rows, tied = int(row.max()) + 1, np.empty(0, np.int64)
+    for p in problem.potentials:
+        if p.order(problem.shape) == 2:
+            ends = np.sort(row[p.entries(problem.layout).indices], axis=1)
+            tied = np.union1d(tied, ends[:, 0] * rows + ends[:, 1])
+    count = np.bincount(row, minlength=rows) + 1
+    left, right = np.divmod(tied, rows)
+    return COPIES * 8 * int((count[left] * count[right]).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +98,7 @@ class TiedRoot:
         check_time()
         if listed(problem):
             labels, variable = label(problem)
-            costs, real = PairCosts(problem), np.flatnonzero(variable >= 0)
+            costs, real = problem.derived(PairCosts), np.flatnonzero(variable >= 0)
             single, at = np.zeros(len(variable)), np.empty(problem.n, np.int64)
             single[real] = costs.single[variable[real]]
             at[variable[real]] = real
@@ -366,6 +364,3 @@ def forbid(labels: Labels, ties: Ties, table: FloatArray) -> None:
         ours, theirs = (labels.col[labels.start[row] : labels.start[row + 1]] for row in (i, j))
         same = (ours[:, None] == theirs) & (ours < labels.width)[:, None]
         table[begin : begin + same.size][same.ravel()] = np.inf
-
-
-_KNOWN: WeakKeyDictionary[Problem, int] = WeakKeyDictionary()

@@ -11,17 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import factorial
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
 from adgm._kernels import Fibers, FloatArray, Groups, LongArray
-from adgm.costs.tables import Runtime, add_product, grow_fibers, listed
+from adgm.costs.pairs import PairCosts, compatible
+from adgm.costs.tables import add_product, grow_fibers, listed
 from adgm.layout import Layout
 from adgm.machine.deadline import check_time
-from adgm.machine.lazy import alone
 from adgm.potentials import CHUNK, Entries
 from adgm.problem import Problem
 
@@ -29,45 +27,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 DENSE_SHARE = 0.1  # a sparse matrix with more of its entries stored than this is faster as a dense one
-
-
-def compatible(layout: Layout, rows: LongArray, cols: LongArray) -> NDArray[np.bool_]:
-    """Whether two variables can be on together: they share no node, or they are not two."""
-    apart = (layout.row[rows] != layout.row[cols]) & (layout.col[rows] != layout.col[cols])
-    return np.asarray(apart)
-
-
-class PairMatrix:
-    """The symmetric matrix of pairwise costs, stored or formula, by pieces."""
-
-    def __init__(self, layout: Layout, runtime: Runtime, stored: csr_array | None) -> None:
-        self.layout, self.runtime, self.stored = layout, runtime, stored
-
-    def rows(self, at: LongArray) -> FloatArray:
-        """These rows of the matrix."""
-        sides = self.runtime.columns
-        values = np.zeros((len(at), self.layout.n))
-        if sides:
-            values = self._columns(0, at)
-            if sides[0] is not sides[1]:
-                values = (values + self._columns(1, at)) / 2
-        if self.stored is not None:
-            values += self.stored[at].toarray()
-        return values
-
-    def _columns(self, side: int, at: LongArray) -> FloatArray:
-        columns = self.runtime.columns[side]
-        with self.runtime.guard():
-            slot = columns.table.slot[at]
-            return columns.table.data[slot] if (slot >= 0).all() else columns.compute(at)
-
-    def pieces(self) -> Iterator[tuple[LongArray, FloatArray, NDArray[np.bool_]]]:
-        """(row numbers, those rows, where they are compatible)."""
-        n = self.layout.n
-        every = np.arange(n)
-        for at in np.array_split(every, max(1, min(n, n * n // (8 * CHUNK)))):
-            check_time()
-            yield at, self.rows(at), compatible(self.layout, at[:, None], every[None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +53,14 @@ class Factors:
 class Computed:
     """A matrix of affinities too large for the problem's memory: computed anew, row by row, whenever it is used."""
 
-    costs: PairMatrix
+    costs: PairCosts
     ceiling: float
     factors: Factors | None = None
 
     def pieces(self) -> Iterator[tuple[LongArray, FloatArray]]:
-        for at, values, apart in self.costs.pieces():
-            found = np.where(apart, self.ceiling - values, 0.0)
+        for at, values in self.costs.chunks():
+            apart = compatible(self.costs.layout, at[:, None], np.arange(self.costs.n))
+            found = np.where(apart, self.ceiling - 0.5 * values, 0.0)
             yield at, found if self.factors is None else found * self.factors.rows(at)
 
     def __matmul__(self, x: FloatArray) -> FloatArray:
@@ -281,81 +241,52 @@ def _inverse(sums: FloatArray) -> FloatArray:
     return found
 
 
-_KNOWN: WeakKeyDictionary[Problem, Affinity] = WeakKeyDictionary()
-
-
 def affinity(problem: Problem) -> Affinity:
     """The affinities of a problem, built once for all threads when first asked for."""
-    with alone(problem, "affinity"):
-        if problem not in _KNOWN:
-            _KNOWN[problem] = _build(problem)
-        return _KNOWN[problem]
+    return problem.derived(built)
 
 
-def _build(problem: Problem) -> Affinity:
-    layout, runtime = problem.layout, problem.runtime
-    pairs, ceiling, diagonal, exact = _pairs(problem)
-    costs = runtime.tables.unary
-    unary = costs + diagonal
-    top = max(0.0, float(unary.max()))
+def built(problem: Problem) -> Affinity:
+    pairs, ceiling, exact = _pairs(problem)
+    costs = problem.derived(PairCosts)
+    top = max(0.0, float(costs.single.max()))
     trees, ceilings, all_kept = _trees(problem)
     ceilings |= {1: top, 2: ceiling}
     for d in range(1, problem.order + 1):
         ceilings.setdefault(d, 0.0)
-    exact = exact and all_kept and not diagonal.any()
-    return Affinity(layout, problem.order, costs, top - unary, pairs, trees, ceilings, exact)
+    exact = exact and all_kept and not costs.diagonal.any()
+    return Affinity(problem.layout, problem.order, costs.unary, top - costs.single, pairs, trees, ceilings, exact)
 
 
-def _pairs(problem: Problem) -> tuple[FloatArray | csr_array | Computed | None, float, FloatArray, bool]:
-    """The pairwise affinities, the largest cost, the costs on the diagonal, and whether no other cost was dropped."""
+def _pairs(problem: Problem) -> tuple[FloatArray | csr_array | Computed | None, float, bool]:
+    """The pairwise affinities, the largest cost, and whether no cost was dropped."""
     from scipy.sparse import csr_array  # when it is needed: importing it takes as long as numba
 
-    layout, n = problem.layout, problem.n
-    stored = _stored(problem)
-    if stored is None and not problem.runtime.columns:
-        return None, 0.0, np.zeros(n), True
-    costs = PairMatrix(layout, problem.runtime, stored)
-    fits = n * n * 8 <= problem.memory
-    if not problem.runtime.columns:
-        assert stored is not None
-        rows, cols = np.repeat(np.arange(n), np.diff(stored.indptr)), stored.indices.astype(np.int64)
-        apart = compatible(layout, rows, cols)
-        small = len(rows) <= DENSE_SHARE * n * n or not fits
-        if small and stored.data.max(initial=0.0, where=apart) <= 0.0:
-            kept = csr_array((-stored.data[apart], (rows[apart], cols[apart])), shape=(n, n))
-            return kept, 0.0, stored.diagonal(), not (stored.data[~apart & (rows != cols)] != 0.0).any()
+    layout, n, costs = problem.layout, problem.n, problem.derived(PairCosts)
+    if costs.empty:
+        return None, 0.0, True
+    every, fits = np.arange(n), n * n * 8 <= problem.memory
+    if not costs.columns and (costs.listed.nnz <= DENSE_SHARE * n * n or not fits):
+        rows, cols = np.repeat(every, np.diff(costs.listed.indptr)), costs.listed.indices.astype(np.int64)
+        values, apart = 0.5 * costs.listed.data, compatible(layout, rows, cols)
+        if values.max(initial=0.0, where=apart) <= 0.0:
+            kept = csr_array((-values[apart], (rows[apart], cols[apart])), shape=(n, n))
+            return kept, 0.0, not values[~apart].any()
     if not fits:
-        ceiling, diagonal, exact = 0.0, np.zeros(n), True
-        for at, values, apart in costs.pieces():
-            ceiling = max(ceiling, float(values.max(initial=0.0, where=apart)))
-            diagonal[at] = values[np.arange(len(at)), at]
-            exact &= not values.any(where=~apart & (at[:, None] != np.arange(n)))
-        return Computed(costs, ceiling), ceiling, diagonal, exact
-    every = np.arange(n)
+        ceiling, exact = 0.0, True
+        for at, values in costs.chunks():
+            apart = compatible(layout, at[:, None], every)
+            ceiling = max(ceiling, 0.5 * float(values.max(initial=0.0, where=apart)))
+            exact &= not values.any(where=~apart)
+        return Computed(costs, ceiling), ceiling, exact
     matrix = costs.rows(every)
-    apart = compatible(layout, every[:, None], every[None])
+    matrix *= 0.5
+    apart = compatible(layout, every[:, None], every)
     ceiling = max(0.0, float(matrix.max(initial=0.0, where=apart)))
-    diagonal = matrix.diagonal().copy()
-    np.fill_diagonal(matrix, 0.0)
     exact = not matrix.any(where=~apart)
     np.subtract(ceiling, matrix, out=matrix)
     matrix *= apart
-    return matrix, ceiling, diagonal, exact
-
-
-def _stored(problem: Problem) -> csr_array | None:
-    """The sum of the sparse pairwise potentials, symmetric."""
-    from scipy.sparse import csr_array
-
-    n, total = problem.n, None
-    for index, cost, symmetric in problem.runtime.parts:
-        if index.shape[1] == 2:
-            part = csr_array((cost if symmetric else cost / 2, (index[:, 0], index[:, 1])), shape=(n, n))
-            total = part + part.T if total is None else total + part + part.T
-    for each in problem.runtime.linked:
-        part = csr_array((each.costs, each.links.target.astype(np.int64), each.links.start), shape=(n, n))
-        total = part if total is None else total + part
-    return None if total is None else csr_array(total)
+    return matrix, ceiling, exact
 
 
 def _trees(problem: Problem) -> tuple[tuple[Tree, ...], dict[int, float], bool]:

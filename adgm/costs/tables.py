@@ -252,6 +252,20 @@ class PairwiseColumns:
         self.last = x.copy(), result
         return result
 
+    def values(self, columns: LongArray, rows: LongArray | None = None) -> FloatArray:
+        """These rows of these columns (all rows if they are not named), computed unless they are stored."""
+        place = self.table.slot[columns]
+        if (place < 0).any():
+            found = self.compute(columns)
+            return found if rows is None else found[:, rows]
+        stored: FloatArray = self.table.data[place if rows is None else np.ix_(place, rows)]
+        return stored
+
+    def fill(self) -> None:
+        """Store every column if there is room for all."""
+        if len(self.owner) == self.layout.n and not self.complete:
+            self.largest()
+
     def largest(self) -> float:
         """Largest |entry|; fills the store on the way."""
         if self.complete:

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
-from adgm.bounds.all_pairs import PairCosts
+from adgm.costs.pairs import PairCosts
 from adgm.machine.computing import clocks
 from adgm.machine.deadline import TimeUp, check_time
 from adgm.options import check, option
@@ -83,7 +83,8 @@ class LibMGM:
         """The problem as flat arrays. The library leaves unmatched what does not pay; where a side has to be matched,
         every match earns more than costs can take away."""
         layout = problem.layout
-        single, (p, q, costs) = PairCosts(problem).listed(layout)
+        pairs = problem.derived(PairCosts)
+        single, (p, q, costs) = pairs.single, pairs.entries()
         if EXACTLY_ONE in (problem.rows, problem.cols):
             largest = max(np.abs(single).max(initial=0.0), np.abs(costs).max(initial=0.0))
             single = single - 2.0 * largest * min(problem.shape)

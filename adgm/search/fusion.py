@@ -14,6 +14,7 @@ from adgm._kernels.fusion import grow, minimise_binary
 from adgm.bounds.all_pairs import bytes_needed, refusal
 from adgm.bounds.branch_and_bound import DD, begin_with, tolerance
 from adgm.bounds.tied_pairs import LOOKS, dense, searchable
+from adgm.costs.pairs import PairCosts
 from adgm.machine.deadline import TimeUp, check_time
 from adgm.options import check, option
 from adgm.penalty import AUTO
@@ -22,7 +23,7 @@ from adgm.problem import ANY, EXACTLY_ONE, Problem
 from adgm.rounding import Assignment, hungarian
 from adgm.run import Run, unary_matching
 from adgm.search.hyperedges import or_from_hyperedges
-from adgm.search.local_search import improve, joining_costs, listed_costs, mutual_costs, perturbed, polish
+from adgm.search.local_search import improve, joining_costs, mutual_costs, perturbed, polish
 from adgm.solver import ADGM
 from adgm.state import State
 
@@ -134,7 +135,7 @@ def large_and_sparse(problem: Problem) -> bool:
 def grown(problem: Problem, rng: np.random.Generator) -> Assignment:
     """A matching that grows over a large sparse problem from a node at random: whole regions fit together, where one
     change after another would pass through worse matchings. Merging takes the regions that pay."""
-    costs, layout = listed_costs(problem), problem.layout
+    costs, layout = problem.derived(PairCosts), problem.layout
     shared, on = costs.sparse, np.zeros(problem.n, bool)
     optional = EXACTLY_ONE not in (problem.rows, problem.cols)
     order = rng.permutation(problem.shape[0])

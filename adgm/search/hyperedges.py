@@ -6,13 +6,11 @@ have come, at the triples that save most together with the prices of their own m
 
 from collections.abc import Iterator
 from math import factorial
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adgm._kernels import FloatArray, LongArray
-from adgm.machine.lazy import alone
 from adgm.prices import lost, tempting
 from adgm.problem import Problem
 from adgm.rounding import Assignment
@@ -20,7 +18,6 @@ from adgm.search.local_search import WHOLE, improve
 
 STARTS, MOST = 2, 100  # descents: per node of the smaller graph, and at most
 LOOKED_AT = 10  # hyperedges for each start, of which some use a node twice
-_KNOWN: WeakKeyDictionary[Problem, Assignment] = WeakKeyDictionary()
 
 
 def or_from_hyperedges(problem: Problem, matching: Assignment, energy: float | None = None) -> Assignment:
@@ -30,14 +27,12 @@ def or_from_hyperedges(problem: Problem, matching: Assignment, energy: float | N
     """
     if not tempting(problem) or (problem.order == 2 and not lost(problem, matching, energy)):
         return matching
-    with alone(problem, "from hyperedges"):
-        if problem not in _KNOWN:
-            _KNOWN[problem] = from_hyperedges(problem, min(STARTS * min(problem.shape), MOST))
-        return min(matching, _KNOWN[problem].copy(), key=problem.energy)
+    return min(matching, problem.derived(from_hyperedges).copy(), key=problem.energy)
 
 
-def from_hyperedges(problem: Problem, starts: int) -> Assignment:
-    """The best matching to which `improve` leads from so many hyperedges; the empty one if none is better."""
+def from_hyperedges(problem: Problem) -> Assignment:
+    """The best matching to which `improve` leads from the strongest hyperedges; the empty one if none is better."""
+    starts = min(STARTS * min(problem.shape), MOST)
     found = [improve(problem, matching)[0] for matching in strongest(problem, starts)]
     return min([np.zeros(problem.n, np.bool_), *found], key=problem.energy)
 

@@ -3,7 +3,6 @@
 import threading
 from copy import copy
 from math import factorial
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,11 +10,9 @@ from adgm._kernels import FloatArray, LongArray
 from adgm._kernels.hyperedges import least_joint
 from adgm._kernels.local_search import EXHAUSTED, Descent, Neighbourhood, descend, gather, repeats, ties
 from adgm._kernels.types import BOX
-from adgm.bounds.all_pairs import PairCosts
-from adgm.bounds.tied_pairs import listed
+from adgm.costs.pairs import PairCosts
 from adgm.costs.tables import PairwiseColumns, grow_fibers
 from adgm.machine.deadline import TimeUp, check_time, waited_for
-from adgm.machine.lazy import alone
 from adgm.potentials import Entries
 from adgm.problem import ANY, Problem
 from adgm.projections import KIND
@@ -41,13 +38,13 @@ def improve(problem: Problem, assignment: Assignment, most_changes: int = MOST_C
     Returns the assignment where it ends and the energy change, never positive. Every change gains at least a fixed
     amount, so that it ends; `most_changes` may end it earlier.
     """
-    return _surroundings(problem).improve(assignment, most_changes)
+    return problem.derived(Surroundings).improve(assignment, most_changes)
 
 
 def polish(problem: Problem, assignment: Assignment) -> tuple[Assignment, float]:
     """`improve`, and for pairwise problems a tabu search from there: the best change each time, even a bad one, while
     what has just been left is barred. Returns the best of all, where nothing improves it, and the energy change."""
-    return _surroundings(problem).polish(assignment)
+    return problem.derived(Surroundings).polish(assignment)
 
 
 def iterated_local_search(
@@ -58,13 +55,13 @@ def iterated_local_search(
     A perturbation is some random changes, however bad. How many is drawn evenly over powers, from two to four per node
     of the smaller graph: some stay near, some start anew. A tabu search follows it where there is one, as in `polish`.
     """
-    return _surroundings(problem).iterated(assignment, perturbations, np.random.default_rng(seed))
+    return problem.derived(Surroundings).iterated(assignment, perturbations, np.random.default_rng(seed))
 
 
 def improve_without(problem: Problem, assignment: Assignment, variable: int, steps: int = 1) -> Assignment:
     """A matching near this one that does not use a variable, as good as `improve` and so many steps of tabu search per
     node make it; nothing is built anew. It uses the variable only where nothing near can do without."""
-    barred = _surroundings(problem).without(variable)
+    barred = problem.derived(Surroundings).without(variable)
     on, layout = np.array(assignment, dtype=np.bool_), problem.layout
     pairs = barred.pairs(on)
     near = None  # only what lies in its row and column can take its place; a tabu search looks at all others anyway
@@ -77,13 +74,13 @@ def improve_without(problem: Problem, assignment: Assignment, variable: int, ste
 
 def has_tabu_search(problem: Problem) -> bool:
     """Whether there is a tabu search for a problem: pairwise costs that are all in memory, matched one to one."""
-    return _surroundings(problem).has_tabu_search
+    return problem.derived(Surroundings).has_tabu_search
 
 
 def random_restart(problem: Problem, starts: int, seed: int | np.random.Generator = 0) -> Assignment:
     """The best of so many random matchings, each after a short tabu search; without that search a random matching."""
     rng = np.random.default_rng(seed)
-    surroundings = _surroundings(problem)
+    surroundings = problem.derived(Surroundings)
 
     def start() -> Assignment:
         check_time()
@@ -96,34 +93,22 @@ def random_restart(problem: Problem, starts: int, seed: int | np.random.Generato
 
 def perturbed(problem: Problem, assignment: Assignment, seed: int | np.random.Generator = 0) -> Assignment:
     """The matching after some random changes, however bad, and a descent (or a short tabu search) from there."""
-    return _surroundings(problem).perturbed(np.array(assignment, dtype=np.bool_), np.random.default_rng(seed))
+    return problem.derived(Surroundings).perturbed(np.array(assignment, dtype=np.bool_), np.random.default_rng(seed))
 
 
 def mutual_costs(problem: Problem, on: Assignment, some: LongArray) -> tuple[FloatArray, FloatArray] | None:
     """(what each of these variables costs alone and as pairs with what is on, what each two of them cost together) of
-    a pairwise problem whose costs are all stored or listed; None for others."""
-    surroundings = _surroundings(problem)
-    if not surroundings.pairwise_stored:
-        if problem.order != 2 or not listed(problem):
-            return None
-        costs = listed_costs(problem)
-        alone = costs.single + costs.sparse @ on
-        return alone[some], costs.sparse[some][:, some].toarray()
-    alone = surroundings.neighbourhood.linear + surroundings.pairs(on)
-    return alone[some], surroundings.together(some)
+    a pairwise problem whose costs are all in memory; None for others."""
+    pairs = problem.derived(PairCosts)
+    return (pairs.joining(on, some), pairs.rows(some, some)) if problem.order == 2 and pairs.stored else None
 
 
 def joining_costs(problem: Problem, on: Assignment, some: LongArray) -> FloatArray:
-    """What each of these variables costs alone and, where pairwise costs are stored or listed, beside what is on."""
-    surroundings = _surroundings(problem)
-    costs: FloatArray = surroundings.neighbourhood.linear[some]
-    if not surroundings.pairwise_stored and problem.order == 2 and listed(problem):
-        stored = listed_costs(problem)
-        beside: FloatArray = stored.single[some] + stored.sparse[some] @ on
-        return beside
-    if surroundings.pairwise_stored:
-        for columns in surroundings.columns:
-            costs = costs + columns.table.data[columns.table.slot[on]][:, some].sum(axis=0)
+    """What each of these variables costs alone and, where all pairwise costs are in memory, beside what is on."""
+    pairs = problem.derived(PairCosts)
+    if problem.order <= 2 and pairs.stored:
+        return pairs.joining(on, some)
+    costs: FloatArray = problem.derived(Surroundings).neighbourhood.linear[some]
     return costs
 
 
@@ -153,8 +138,7 @@ class Surroundings:
         limited = ANY not in (problem.rows, problem.cols)
         with runtime.guard():
             for columns in self.columns:
-                if len(columns.owner) == problem.n and not columns.complete:
-                    columns.largest()  # fills the store
+                columns.fill()
         stored = bool(self.columns) and all(columns.complete for columns in self.columns)
         self.polished: dict[bytes, tuple[Assignment, float]] = {}  # most runs round to the same few matchings
         self.guard, self.ahead = threading.Lock(), threading.Lock()
@@ -234,13 +218,6 @@ class Surroundings:
         changes = round(2.0 * (most / 2.0) ** rng.random())
         change = self.descend(on, pairs, edges, forced=rng.integers(len(on), size=changes))
         return change + self.tabu_search(on, pairs, TABU_PERTURBED)
-
-    def together(self, some: LongArray) -> FloatArray:
-        """What each two of these variables cost as a pair, in both orders; nothing on the diagonal."""
-        stored = (c.table.data[c.table.slot[some]][:, some] for c in self.columns)
-        total: FloatArray = sum(stored, np.zeros((len(some), len(some))))
-        np.fill_diagonal(total, 0.0)
-        return total
 
     def iterated(self, assignment: Assignment, times: int, rng: np.random.Generator) -> tuple[Assignment, float]:
         self.look_ahead()
@@ -339,22 +316,13 @@ class Surroundings:
 
 
 def whole_matrix(problem: Problem) -> FloatArray | None:
-    """Pairwise costs that are stored as trees, with whatever else is stored, as one matrix: a tabu search asks for all
-    of it at every step. None where there are no such trees, higher orders, formulas on all pairs, or no room."""
+    """All pairwise costs as one matrix, where some are stored as trees: a tabu search asks for all of them at every
+    step. None where there are no such trees, higher orders, formulas on all pairs, or no room."""
     runtime, n = problem.runtime, problem.n
     pairwise = problem.order == 2 and (runtime.parts or runtime.linked)
     if not pairwise or any(c.formulas for c in runtime.columns) or 8 * n**2 > min(problem.memory, WHOLE):
         return None
-    full = np.zeros((n, n))
-    for columns in runtime.columns[:1]:
-        assert columns.matrix is not None
-        full += 0.5 * (columns.matrix + columns.matrix.T)
-    for linked in runtime.linked:
-        full += linked.matrix(n)
-    for (i, j), cost, symmetric in ((index.T, cost, symmetric) for index, cost, symmetric in runtime.parts):
-        for ends in ((i, j), (j, i)):
-            np.add.at(full, ends, cost if symmetric else 0.5 * cost)
-    return full
+    return problem.derived(PairCosts).matrix
 
 
 def apart(problem: Problem, parts: list[tuple[LongArray, FloatArray]], stored: tuple[PairwiseColumns, ...]) -> bool:
@@ -399,25 +367,3 @@ def merged(index: LongArray, cost: FloatArray) -> tuple[LongArray, FloatArray]:
     index, cost = index[order], cost[order]
     starts = np.flatnonzero(np.append(True, (index[1:] != index[:-1]).any(axis=1)))
     return index[starts], np.add.reduceat(cost, starts)
-
-
-_KNOWN: WeakKeyDictionary[Problem, Surroundings] = WeakKeyDictionary()
-
-
-def _surroundings(problem: Problem) -> Surroundings:
-    """Built once per problem, for all threads."""
-    with alone(problem, "surroundings"):
-        if problem not in _KNOWN:
-            _KNOWN[problem] = Surroundings(problem)
-        return _KNOWN[problem]
-
-
-_LISTED: WeakKeyDictionary[Problem, PairCosts] = WeakKeyDictionary()
-
-
-def listed_costs(problem: Problem) -> PairCosts:
-    """The costs of a pairwise problem that lists them, built once for all threads."""
-    with alone(problem, "listed costs"):
-        if problem not in _LISTED:
-            _LISTED[problem] = PairCosts(problem)
-        return _LISTED[problem]
