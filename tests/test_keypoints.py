@@ -1,6 +1,7 @@
 """Keypoints are records that cannot go wrong later; detectors give strong points, well apart, always the same."""
 
 import math
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -47,6 +48,17 @@ def test_a_wanted_number_is_met_inside_the_image(name, count, photo):
     assert len(points) == count
     assert (points.xy >= MARGIN).all()
     assert (points.xy <= np.array(photo.size) - 1 - MARGIN).all()
+
+
+@pytest.mark.parametrize("light", [1.0, 0.2])
+@pytest.mark.parametrize("count", [12, 150, 600])
+def test_a_quick_look_finds_what_a_full_one_finds(monkeypatch, photo, light, count):
+    picture = from_array((photo.rgb * light).astype(np.uint8))
+    quick = detect(picture, "sift", count)
+    monkeypatch.setitem(DETECTORS, "sift", replace(DETECTORS["sift"], quick=None))
+    full = detect(picture, "sift", count)
+    for column in ("xy", "angle", "size", "strength", "looks"):
+        assert_array_equal(getattr(quick, column), getattr(full, column))
 
 
 @pytest.mark.parametrize("name", INSTALLED)

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 POOL = 20  # candidates considered per point wanted where they are spread evenly: more means more even, fewer stronger …
 SMALLEST_POOL = 2000  # … but strong ones crowd in few places, so for a few points many are considered
 STRONG_POOL = 3  # the same where the strongest are taken as they come
+SPARE = 500  # points beyond those wanted that a quick look describes: mostly no cell then has to be left out for others
 CELLS, FULL = 8, 3.0  # the image in 8 × 8 cells, none of which takes more than three times its even share
 CLOSEST = 3.0  # pixels; nearer than this, two detections are one point
 MARGIN = 4  # pixels off the border, where half of what a descriptor would look at is missing
@@ -142,6 +143,7 @@ class Detector:
     note: str
     even: bool = False  # its points say nothing by their strength: they are spread evenly
     twins: bool = False  # a place may have several orientations, each of which is a point (Lowe 2004)
+    quick: Find | None = None  # the same for strong points only, in less time
 
 
 def detect(image: Image, detector: str, count: int, *, even: bool = False, mask: Mask = EVERYWHERE) -> Keypoints:
@@ -157,19 +159,29 @@ def detect(image: Image, detector: str, count: int, *, even: bool = False, mask:
         raise ValueError(f"The number of points to detect lies between 1 and {LIMITS.detected}; {count} was given.")
     if min(image.size) < SMALLEST_SIDE:
         return Keypoints(np.empty((0, 2)))
-    even, few = even or DETECTORS[detector].even, DETECTORS[detector].twins
-    pool = STRONG_POOL * count if few and not even else max(POOL * count, SMALLEST_POOL)
-    candidates = DETECTORS[detector].detect(image, math.ceil(pool / max(mask.share, SMALLEST_SHARE)))
-    last = np.array(image.size) - 1 - MARGIN
-    within = ((candidates.xy >= MARGIN) & (candidates.xy <= last)).all(axis=1)
-    candidates = candidates.take(within & mask.allows(candidates.xy, image.size))
+    chosen, even = DETECTORS[detector], even or DETECTORS[detector].even
+    room = max(mask.share, SMALLEST_SHARE)
+    if chosen.quick is not None and not even:
+        found = _allowed(chosen.quick(image, math.ceil(min(count + SPARE, STRONG_POOL * count) / room)), image, mask)
+        at, enough = _first(found, count, image.size)
+        if enough:
+            return found.take(at)
+    pool = STRONG_POOL * count if chosen.twins and not even else max(POOL * count, SMALLEST_POOL)
+    candidates = _allowed(chosen.detect(image, math.ceil(pool / room)), image, mask)
     if even:
         return candidates.take(spread(candidates.xy, count))
-    if not DETECTORS[detector].twins:
+    if not chosen.twins:
         candidates = candidates.take(
             _walk(candidates.xy, scipy.spatial.cKDTree(candidates.xy), CLOSEST, len(candidates))
         )
     return candidates.take(strongest(candidates, count, image.size))
+
+
+def _allowed(found: Keypoints, image: Image, mask: Mask) -> Keypoints:
+    """Those that are off the border and where the mask allows it."""
+    last = np.array(image.size) - 1 - MARGIN
+    within = ((found.xy >= MARGIN) & (found.xy <= last)).all(axis=1)
+    return found.take(within & mask.allows(found.xy, image.size))
 
 
 def strongest(found: Keypoints, count: int, size: tuple[int, int]) -> NDArray[np.int64]:
@@ -177,6 +189,11 @@ def strongest(found: Keypoints, count: int, size: tuple[int, int]) -> NDArray[np
 
     Where that leaves too few, the first of those passed over fill up.
     """
+    return _first(found, count, size)[0]
+
+
+def _first(found: Keypoints, count: int, size: tuple[int, int]) -> tuple[NDArray[np.int64], bool]:
+    """Those of `strongest`, and whether none of them had to fill up: then weaker points would change nothing."""
     cell = np.minimum((found.xy / np.array(size) * CELLS).astype(np.int64), CELLS - 1) @ [CELLS, 1]
     order = np.argsort(cell, kind="stable")
     first = np.searchsorted(cell[order], np.arange(CELLS * CELLS))
@@ -185,7 +202,7 @@ def strongest(found: Keypoints, count: int, size: tuple[int, int]) -> NDArray[np
     fits = rank < max(1, math.ceil(FULL * count / CELLS**2))
     chosen = np.flatnonzero(fits)[:count]
     rest = np.flatnonzero(~fits)[: count - len(chosen)]
-    return np.sort(np.concatenate([chosen, rest]))
+    return np.sort(np.concatenate([chosen, rest])), len(chosen) == count
 
 
 def summary(points: Keypoints, detector: str, count: int) -> str:
@@ -251,9 +268,14 @@ def _sift(image: Image, pool: int) -> Keypoints:
     return sift_points(image.grey, pool)
 
 
-def sift_points(grey: NDArray[np.uint8], pool: int) -> Keypoints:
+def _strong_sift(image: Image, pool: int) -> Keypoints:
+    """SIFT's points in less time, those of little contrast left out."""
+    return sift_points(image.grey, pool, rootsift.STRONG)
+
+
+def sift_points(grey: NDArray[np.uint8], pool: int, contrast: float = rootsift.CONTRAST) -> Keypoints:
     """The strongest of what SIFT finds in a grey picture, with their looks."""
-    found, rows = rootsift.create(pool).detectAndCompute(grey, None)
+    found, rows = rootsift.create(pool, contrast).detectAndCompute(grey, None)
     return _strongest(replace(_keypoints(found), looks=rootsift.rooted(rows)), pool)
 
 
@@ -314,7 +336,11 @@ def _contours(image: Image, pool: int) -> Keypoints:
 
 DETECTORS: dict[str, Detector] = {
     "sift": Detector(
-        "SIFT", _sift, "Blobs of any size with an orientation: the best first choice for photographs.", twins=True
+        "SIFT",
+        _sift,
+        "Blobs of any size with an orientation: the best first choice for photographs.",
+        twins=True,
+        quick=_strong_sift,
     ),
     "orb": Detector(
         "ORB",

@@ -17,12 +17,13 @@ Rows = NDArray[np.float32]
 
 WIDTH = 128
 SIGMA, LAYERS = 1.6, 3  # of OpenCV's scale space: where on the pyramid a point of a given size was found
-CONTRAST = 0.02  # half of OpenCV's: more to choose from in dim pictures, the strongest come first anyway
+STRONG = 0.04  # OpenCV's threshold of contrast: enough for most pictures
+CONTRAST = 0.02  # half of it: more to choose from in dim pictures, the strongest come first anyway
 
 
-def create(most: int = 0) -> Any:
+def create(most: int = 0, contrast: float = CONTRAST) -> Any:
     """OpenCV's SIFT; `most`: how many points to keep, the strongest, 0 for all."""
-    return cv2.SIFT.create(nfeatures=most, contrastThreshold=CONTRAST)
+    return cv2.SIFT.create(nfeatures=most, contrastThreshold=contrast)
 
 
 def rooted(histograms: NDArray[Any] | None) -> Rows:
