@@ -203,9 +203,9 @@ def stuck_section() -> str:
 
 def rivals_section() -> str:
     content = store.read(SHIPPED / "rivals.jsonl.gz")
-    asked = summary.declared(content)
-    told = rivals.text(content.rows.values(), content.run["sample"], asked.seeds[0], asked.time_limit)
-    return f"## Who wins where\n\n{LATER}\n\n{told}\n{provenance(content, asked)}"
+    declared = summary.declared(content)
+    told = rivals.text(content.rows.values(), content.run["sample"], declared.seeds[0], declared.time_limit)
+    return f"## Who wins where\n\n{LATER}\n\n{told}\n{provenance(content, declared)}"
 
 
 def gmbench_section() -> str:
@@ -213,11 +213,11 @@ def gmbench_section() -> str:
     content = store.read(SHIPPED / gmbench.ROWS_FILE)
     if not content.runs:
         return ""
-    asked = summary.declared(content)
-    told = gmbench.text(content, asked, gmbench.rebuilt())
+    declared = summary.declared(content)
+    told = gmbench.text(content, declared, gmbench.rebuilt())
     picture = f"![Performance profile]({gmbench.PICTURE})\n"
-    head = f"## {asked.title}\n\n`python -m experiments gmbench`\n"
-    return "\n".join([head, told, picture, provenance(content, asked)])
+    head = f"## {declared.title}\n\n`python -m experiments gmbench`\n"
+    return "\n".join([head, told, picture, provenance(content, declared)])
 
 
 def photos_section() -> str:
@@ -225,9 +225,9 @@ def photos_section() -> str:
     content = store.read(SHIPPED / "photos.jsonl.gz")
     if not content.runs:
         return ""
-    asked = summary.declared(content)
-    head = f"## {asked.title}\n\n`python -m experiments photos`\n"
-    return "\n".join([head, photos.text(content), "", provenance(content, asked)])
+    declared = summary.declared(content)
+    head = f"## {declared.title}\n\n`python -m experiments photos`\n"
+    return "\n".join([head, photos.text(content), "", provenance(content, declared)])
 
 
 def text() -> str:

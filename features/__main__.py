@@ -50,8 +50,8 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """0, or 2 after a sentence about what is wrong."""
     try:
-        asked = parser().parse_args(plugins.taken(sys.argv[1:] if words is None else words))
-        asked.run(asked)
+        args = parser().parse_args(plugins.taken(sys.argv[1:] if words is None else words))
+        args.run(args)
         sys.stdout.flush()
     except MissingData as error:
         complain(f"{error} (To download: {PROGRAM} datasets --download …)")

@@ -1,10 +1,13 @@
 """Benchmarks: what is measured, not how long it takes."""
 
+import argparse
+
 import pytest
 from numpy.testing import assert_allclose
 
 from adgm import METHODS
 from adgm.problem import Dense, Problem, Sparse
+from experiments.tools import bench
 from experiments.tools.bench import BENCHES, arrays, cold, limits, sparse
 
 
@@ -47,3 +50,10 @@ def test_the_latest_method_is_named_for_every_problem_and_limit(monkeypatch):
     rows = limits.readings((1.0, 2.0))
     assert [row["value"] for row in rows] == [0.5, 1.0] and "2 s" in rows[1]["benchmark"]
     assert rows[0]["note"] == "adgm1; 2 of 3 methods in time" and "limits" in BENCHES
+
+
+def test_benchmarks_answer_to_their_former_names(monkeypatch, capsys):
+    monkeypatch.setattr(bench, "BENCHES", {name: lambda name=name: [{"benchmark": name}] for name in BENCHES})
+    for former, name in bench.FORMER.items():
+        assert bench.run(argparse.Namespace(only=[former], ui=False, json=True, times=None)) == 0
+        assert f'"benchmark": "{name}"' in capsys.readouterr().out

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from adgm import METHODS, State
 from adgm.methods import ANY_ORDER, Entry
 from features.__main__ import parser
-from features.cli.asked import described
+from features.cli.arguments import recipe_and_pair
 from features.judge import comparison
 from features.judge.classics import CLASSICS
 from features.plots.pair import common
@@ -207,7 +207,7 @@ def test_the_command_line_says_the_same(setup, options):
     given = [f"{key}.{name}={value}" for key, values in options.items() for name, value in values.items()]
     assert asked.option == given
     asked.method, asked.option = None, []
-    read, _ = described(asked)
+    read, _ = recipe_and_pair(asked)
     assert (read.dataset, read.dataset_params) == (setup.dataset, setup.dataset_params)
     assert (read.model, read.model_params) == (setup.model, setup.model_params)
 

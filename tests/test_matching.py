@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 import features
 from adgm import Dense, Problem, Sparse
 from features.__main__ import parser
-from features.cli.asked import described
+from features.cli.arguments import recipe_and_pair
 from features.datasets import DATASETS
 from features.files.exports import open_pair, save_pair
 from features.files.point_files import write_points, write_truth
@@ -275,7 +275,7 @@ def commanded(folder: Path, names: list[str]) -> Recipe:
     words = ["--pair", str(folder / names[0])] if names[0].endswith(".zip") else [str(folder / name) for name in images]
     flags = zip(("--left-points", "--right-points", "--truth"), [*spots, *truth], strict=False)
     words += [word for flag, name in flags if name for word in (flag, str(folder / name))]
-    return described(parser().parse_args(["match", *words]))[0]
+    return recipe_and_pair(parser().parse_args(["match", *words]))[0]
 
 
 def shown_on_the_page(folder: Path, names: list[str], monkeypatch) -> Recipe:

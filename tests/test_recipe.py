@@ -15,7 +15,7 @@ from adgm import METHODS
 from commands import pairs_of_command, pairs_of_python
 from features import pairs
 from features.__main__ import parser
-from features.cli.asked import described
+from features.cli.arguments import recipe_and_pair
 from features.datasets import DATASETS
 from features.files.exports import open_pair, save_pair
 from features.judge.verification import KINDS
@@ -260,7 +260,7 @@ PHOTO = Recipe("turntable", {"left": 40, "right": 44}, "photo", points="sift", p
 def test_a_link_a_command_and_a_file_bring_back_every_part(recipe):
     assert Recipe.from_query(recipe.to_query()) == recipe == Recipe.from_json(recipe.to_json())
     words = shlex.split(recipe.as_command())[3:]
-    assert described(parser().parse_args(words))[0].concise() == recipe.concise()
+    assert recipe_and_pair(parser().parse_args(words))[0].concise() == recipe.concise()
 
 
 @pytest.mark.parametrize("recipe", [CHECKED, replace(CHECKED, check="automatic"), PHOTO, replace(PHOTO, check="none")])
@@ -300,7 +300,7 @@ def test_only_photographs_are_looked_at_from_a_slant_whoever_asks(model, slants,
     ways = (
         lambda: replace(PHOTO, model=model).pair(),
         lambda: match(sheet, sheet, model=model),
-        lambda: described(parser().parse_args(words)),
+        lambda: recipe_and_pair(parser().parse_args(words)),
     )
     for way in ways:
         with pytest.raises(Asked):

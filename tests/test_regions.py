@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from features.__main__ import parser
-from features.cli.asked import described
+from features.cli.arguments import recipe_and_pair
 from features.datasets import DATASETS
 from features.files.exports import save_pair
 from features.matching import match
@@ -76,7 +76,7 @@ def test_a_recipe_carries_its_mask_into_links_files_programs_and_commands():
     assert len(pair.left.points) > 10 and all(allowed(TEXT, *(xy / scale)) for xy in pair.left.points.xy)
     assert not all(allowed(TEXT, *(xy / scale)) for xy in pair.right.points.xy)
     assert f'"mask_left": "{TEXT}"'.replace('"', "'") in recipe.as_python() and "--mask-left" in recipe.as_command()
-    again, same = described(parser().parse_args(shlex.split(recipe.as_command())[3:]))
+    again, same = recipe_and_pair(parser().parse_args(shlex.split(recipe.as_command())[3:]))
     assert again.wanted == recipe.wanted and save_pair(same) == save_pair(pair)
 
 

@@ -287,7 +287,7 @@ def test_methods_are_called_by_name():
 
 
 def test_a_method_of_ones_own_is_one_line(monkeypatch):
-    """A newcomer's errand: a record with init, step and done, and its line in METHODS."""
+    """What a newcomer does first: a record with init, step and done, and its line in METHODS."""
 
     @dataclass(frozen=True)
     class Identity:

@@ -352,7 +352,7 @@ def test_bad_options_are_named(options, message):
 
 
 def test_an_option_is_one_field():
-    """A newcomer's errand: one field with its range and its words is checked, offered and explained."""
+    """What a newcomer does first: one field with its range and its words is checked, offered and explained."""
 
     @dataclass(frozen=True)
     class Damped(ADGM):

@@ -93,11 +93,11 @@ def best_values(folder: Path = SHIPPED) -> dict[tuple[str, int], float]:
 # ---- our rows ----------------------------------------------------------------------------------------------------
 
 
-def warm(asked: Experiment) -> None:
+def warm(spec: Experiment) -> None:
     """What is compiled on first use is compiled before any clock starts."""
-    recipe = next(asked.units()).setup
+    recipe = next(spec.units()).setup
     problem = recipe.problem(load(recipe)[0])
-    for key in asked.methods:
+    for key in spec.methods:
         if not METHODS[key].refusal(problem):
             solve(problem, METHODS[key].make(), time_limit=5.0)
 
@@ -112,9 +112,9 @@ def counted(gaps: Sequence[float]) -> tuple[int, ...]:
     return tuple(int(np.sum(np.asarray(gaps) <= most)) for most in GAPS)
 
 
-def profiles(rows: Iterable[Record], asked: Experiment, cases: Sequence[Case]) -> list[Profile]:
+def profiles(rows: Iterable[Record], spec: Experiment, cases: Sequence[Case]) -> list[Profile]:
     """Of our own rows. Where no best value is known, it is the best of these."""
-    taken = [row for row in rows if row["status"] != "refused" and row["method"] in asked.methods]
+    taken = [row for row in rows if row["status"] != "refused" and row["method"] in spec.methods]
     lowest: dict[int, float] = {}
     for row in taken:
         number, energy = row["at"]["number"], row.get("energy")
@@ -124,7 +124,7 @@ def profiles(rows: Iterable[Record], asked: Experiment, cases: Sequence[Case]) -
         number = row["at"]["number"]
         case = cases[number - 1]
         best = lowest[number] if case.best is None else case.best
-        for limit in asked.marks:
+        for limit in spec.marks:
             found = row.get("by", {}).get(f"{limit:g}")  # none: failed, or nothing found by then
             mine = groups.setdefault((case.dataset, row["method"], limit), [])
             mine.append(np.inf if found is None else gap(found, best))
@@ -231,21 +231,21 @@ def figure(found: Sequence[Profile], seconds: float = 1.0) -> Figure:
     return drawing
 
 
-def text(content: Content, asked: Experiment, cases: Sequence[Case], with_published: bool = True) -> str:
+def text(content: Content, spec: Experiment, cases: Sequence[Case], with_published: bool = True) -> str:
     """Markdown: what the numbers are, and the table."""
     machines = ", ".join(sorted({f"{one['cpu']}, {one['cores']} cores" for one in content.machines.values()})) or "none"
     head = f"Instances within 0.1 % of the best known value. Ours: measured on {machines}."
     if with_published:
         head += f" Published: {CITE}, on their machine; the same instances."
-    found = profiles(content.rows.values(), asked, cases)
-    told = [head, table(found + (published() if with_published else []), asked.marks).markdown()]
-    return "\n\n".join([*told, *times(content.rows.values(), asked)])
+    found = profiles(content.rows.values(), spec, cases)
+    told = [head, table(found + (published() if with_published else []), spec.marks).markdown()]
+    return "\n\n".join([*told, *times(content.rows.values(), spec)])
 
 
-def times(rows: Collection[Record], asked: Experiment) -> list[str]:
+def times(rows: Collection[Record], spec: Experiment) -> list[str]:
     """A sentence per method: how long it computed, how soon it had its best, and how often it proved that optimal."""
     sentences = []
-    for method in asked.methods:
+    for method in spec.methods:
         mine = [row for row in rows if row["method"] == method and row.get("seconds_to_best") is not None]
         if mine:
             spent, to_best = (float(np.median([row[name] for row in mine])) for name in ("seconds", "seconds_to_best"))
@@ -259,9 +259,9 @@ def times(rows: Collection[Record], asked: Experiment) -> list[str]:
 
 def summary(content: Content) -> tuple[str, Figure | None]:
     """What there is to tell of the rebuilt instances, and their performance profile."""
-    asked, cases = declared(content), rebuilt()
-    found = profiles(content.rows.values(), asked, cases) + published()
-    return text(content, asked, cases), figure(found, asked.marks[0])
+    spec, cases = declared(content), rebuilt()
+    found = profiles(content.rows.values(), spec, cases) + published()
+    return text(content, spec, cases), figure(found, spec.marks[0])
 
 
 # ---- the command -------------------------------------------------------------------------------------------------
@@ -291,16 +291,16 @@ def run(options: Any) -> int:
         cases, dataset = in_folder(options.folder), folder_dataset(options.folder)
         DATASETS[dataset.key] = dataset
     limits = tuple(sorted(float(word) for word in options.limits.split(",")))
-    asked = experiment(dataset.key, tuple(key.strip() for key in options.methods.split(",")), limits)
+    spec = experiment(dataset.key, tuple(key.strip() for key in options.methods.split(",")), limits)
     path = Path("runs") / f"{dataset.key}-{'-'.join(f'{limit:g}' for limit in limits)}s.jsonl"
-    runner.check_data(asked)
-    if runner.left(list(asked.units()), store.read(path)):
-        warm(asked)
-    runner.finished(asked, path)
+    runner.check_data(spec)
+    if runner.left(list(spec.units()), store.read(path)):
+        warm(spec)
+    runner.finished(spec, path)
     content, is_rebuilt = store.read(path), options.folder is None
-    print(text(content, asked, cases, is_rebuilt))
+    print(text(content, spec, cases, is_rebuilt))
     if options.output is not None:
         store.pack(content, out / ROWS_FILE)
-        found = profiles(content.rows.values(), asked, cases) + (published() if is_rebuilt else [])
+        found = profiles(content.rows.values(), spec, cases) + (published() if is_rebuilt else [])
         (out / PICTURE).write_bytes(save(figure(found, limits[0]), "png"))
     return 0

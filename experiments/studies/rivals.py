@@ -135,10 +135,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Any) -> int:
-    asked = experiment(options.sample, options.seed, options.time_limit)
+    spec = experiment(options.sample, options.seed, options.time_limit)
     path = Path("runs") / f"rivals-{options.time_limit:g}s.jsonl"
-    rows = runner.finished(asked, path, sample=options.sample)
-    said = f"# {asked.title}\n\n{text(rows, options.sample, options.seed, options.time_limit)}"
+    rows = runner.finished(spec, path, sample=options.sample)
+    said = f"# {spec.title}\n\n{text(rows, options.sample, options.seed, options.time_limit)}"
     print(said)
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)

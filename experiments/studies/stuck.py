@@ -86,7 +86,7 @@ def experiment(
 def judged(rows: Iterable[Record]) -> list[Record]:
     """The measured rows, with whether each has the best known energy, and whether the truth beats it.
 
-    Pairs that have fewer outliers than asked for are left out: they belong to another group.
+    Pairs that have fewer outliers than spec for are left out: they belong to another group.
     """
     found = [row for row in rows if row.get("energy") is not None and not row.get("note")]
     best: dict[str, float] = {}
@@ -225,22 +225,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Any) -> int:
-    asked = experiment(
+    spec = experiment(
         options.groups, options.pairs, restarts=options.restarts, rivals=options.rivals, seed=options.seed
     )
-    rows = finished(asked, options.o, options.workers)
+    rows = finished(spec, options.o, options.workers)
     print(text(rows))
     if options.picture is not None:
         picture(rows, options.picture)
     return 0
 
 
-def finished(asked: Experiment, path: Path | None, workers: int = 0) -> list[Record]:
+def finished(spec: Experiment, path: Path | None, workers: int = 0) -> list[Record]:
     """The judged rows of an experiment, once those that are nowhere yet have been run."""
     shipped = {} if path else store.read(store.SHIPPED / "stuck.jsonl.gz").rows
     searched = {pair_of(row) for row in shipped.values() if row["method"] == LONG}  # the rivals were part of it
     rows = runner.finished(
-        asked,
+        spec,
         path or Path("runs") / "stuck.jsonl",
         known=shipped,
         skip=lambda unit: unit.variant in RIVALS and pair_of(begun(unit, "")) in searched,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from adgm import METHODS, Problem
-from features.cli.asked import add_command, described
+from features.cli.arguments import add_command, recipe_and_pair
 from features.cli.base import PROGRAM, complain, listed, several, write
 from features.judge import comparison
 from features.judge.classics import CLASSICS
@@ -43,36 +43,36 @@ def add(commands: Any) -> None:
     out.add_argument("--table", choices=list(TABLES), default="text", help="how the table is printed (text)")
 
 
-def run(asked: argparse.Namespace) -> None:
-    asked.method, options = None, _options_by_method(asked.option)
-    asked.option = []
-    recipe, pair = described(asked)
+def run(args: argparse.Namespace) -> None:
+    args.method, options = None, _options_by_method(args.option)
+    args.option = []
+    recipe, pair = recipe_and_pair(args)
     problem = recipe.problem(pair)
-    chosen = [key.strip() for key in asked.methods.split(",")] if asked.methods else _fitting(problem)
-    chosen += [] if asked.methods else comparison.references(pair)
+    chosen = [key.strip() for key in args.methods.split(",")] if args.methods else _fitting(problem)
+    chosen += [] if args.methods else comparison.references(pair)
     for key in [*chosen, *options]:
         if listed(key, comparison.LABELS if key in chosen else METHODS, "method") not in CLASSICS:
             replace(recipe, method=key, method_options=options.get(key, {}))  # complains before anything runs
     rows = []
-    for row in comparison.compare(recipe, pair, problem, chosen, options=options, time_limit=asked.time_limit):
+    for row in comparison.compare(recipe, pair, problem, chosen, options=options, time_limit=args.time_limit):
         rows.append(row)
         if sys.stderr.isatty():
             print(f"\r{len(rows)} of {len(chosen)} methods …", end="\r", file=sys.stderr)
-    print(f"{pair.name}, {MODELS[recipe.model].label}\n" if asked.table == "text" else "", end="")
-    print(TABLES[asked.table](rows).rstrip("\n"))
+    print(f"{pair.name}, {MODELS[recipe.model].label}\n" if args.table == "text" else "", end="")
+    print(TABLES[args.table](rows).rstrip("\n"))
     metrics = [row.metrics for row in rows if row.metrics is not None]
-    if asked.table == "text" and metrics and metrics[0].truth_score is not None:
+    if args.table == "text" and metrics and metrics[0].truth_score is not None:
         print(f"* the best found; the truth has {number(metrics[0].truth_score)}")
     for row in rows:
         if row.refusal:
             complain(row.refusal)
     if not metrics:
         raise ValueError("None of the methods takes this problem.")
-    if asked.output is not None:
+    if args.output is not None:
         picture = comparison.grid_figure(pair, rows)
         files = {f"grid.{form}": figures.save(picture, form) for form in ("png", "pdf")}
         files |= {f"table.{ending}": TABLES[name](rows).encode() for name, ending in ENDINGS.items()}
-        write(asked.output, files | {"matchings.json": comparison.matchings_json(pair, rows)})
+        write(args.output, files | {"matchings.json": comparison.matchings_json(pair, rows)})
 
 
 def _fitting(problem: Problem) -> list[str]:

@@ -39,12 +39,12 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> None:
-    form = format_of(asked.target)
+def run(args: argparse.Namespace) -> None:
+    form = format_of(args.target)
     if not form:
-        raise ValueError(f"{asked.target} ends in no format that is known; known are {', '.join(FORMATS)}.")
-    file = gmbench.named(asked.source) if asked.source.startswith(gmbench.PREFIX) else open_problem(asked.source)
-    target = Path(asked.target)
+        raise ValueError(f"{args.target} ends in no format that is known; known are {', '.join(FORMATS)}.")
+    file = gmbench.named(args.source) if args.source.startswith(gmbench.PREFIX) else open_problem(args.source)
+    target = Path(args.target)
     written = {target: write_problem(file, form)}
     if form != ".npz":
         written |= {target.with_name(stem(target.name) + end): data for end, data in companions(file).items()}
@@ -52,7 +52,7 @@ def run(asked: argparse.Namespace) -> None:
         for path, data in written.items():
             path.write_bytes(data)
     except OSError as error:
-        raise ValueError(f"{asked.target} could not be written: {(error.strerror or str(error)).lower()}.") from error
+        raise ValueError(f"{args.target} could not be written: {(error.strerror or str(error)).lower()}.") from error
     if form.startswith(".dd") and (sentence := other_constraints(file.problem)):
         print(sentence, file=sys.stderr)
     print(f"written    {', '.join(path.name for path in written)}", file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import Any
 from adgm.explain.margins import EFFORT, Margin
 from adgm.explain.paths import WAYS, named_matches
 from adgm.explain.terms import Match, Term
-from features.cli.asked import add_command, described
+from features.cli.arguments import add_command, recipe_and_pair
 from features.cli.base import PROGRAM, several, write
 from features.explain.calibration import CLAIMS, Observed, calibrate, observe
 from features.explain.case import Case
@@ -51,25 +51,25 @@ def add(commands: Any) -> None:
     out.add_argument("--calibrate", type=int, metavar="N", help="does 90 %% mean 90 %%? On N pairs of the data set")
 
 
-def run(asked: argparse.Namespace) -> None:
-    recipe, pair = described(asked)
-    case = Case.of(match(pair, recipe=recipe, time_limit=asked.time_limit))
-    focus = _focus(case, asked.left)
+def run(args: argparse.Namespace) -> None:
+    recipe, pair = recipe_and_pair(args)
+    case = Case.of(match(pair, recipe=recipe, time_limit=args.time_limit))
+    focus = _focus(case, args.left)
     print(f"{pair.name}\n{recipe.title}\n{case.metrics}")
     files: dict[str, bytes] = {}
     if case.truth is not None:
-        files |= _against_the_truth(case, focus, asked)
-    for name in asked.retry:
-        print(f"\n{ATTEMPTS[name].label}\n{ATTEMPTS[name].run(case, None, asked.time_limit).proves.replace('**', '')}")
-    found = case.margins(effort=asked.effort, matches=None if focus is None else [focus])
+        files |= _against_the_truth(case, focus, args)
+    for name in args.retry:
+        print(f"\n{ATTEMPTS[name].label}\n{ATTEMPTS[name].run(case, None, args.time_limit).proves.replace('**', '')}")
+    found = case.margins(effort=args.effort, matches=None if focus is None else [focus])
     print(f"\nMargins: what the best matching without a match costs more\n{_ranked(found)}")
     files["margins.csv"] = csv_text(margin_records(found)).encode()
-    if asked.jitter is not None:
-        print(f"\nKept when points move by {asked.jitter:g} px\n{stability(case, asked.jitter, asked.runs)}")
-    if asked.calibrate is not None:
-        _calibration(recipe, asked)
-    if asked.output is not None:
-        write(asked.output, files)
+    if args.jitter is not None:
+        print(f"\nKept when points move by {args.jitter:g} px\n{stability(case, args.jitter, args.runs)}")
+    if args.calibrate is not None:
+        _calibration(recipe, args)
+    if args.output is not None:
+        write(args.output, files)
 
 
 def _focus(case: Case, left: int | None) -> Match | None:
@@ -83,17 +83,17 @@ def _focus(case: Case, left: int | None) -> Match | None:
     return found[0]
 
 
-def _against_the_truth(case: Case, focus: Match | None, asked: argparse.Namespace) -> dict[str, bytes]:
+def _against_the_truth(case: Case, focus: Match | None, args: argparse.Namespace) -> dict[str, bytes]:
     """The ledger and the way back, printed and as files."""
     book = case.ledger(focus)
     about = "all matches" if focus is None else f"{focus[0]} → {focus[1]}, and what must change with it"
     print(f"\nLedger of {about}: how much each potential speaks for the answer\n{book}")
-    for line in book.lines[: asked.top]:
+    for line in book.lines[: args.top]:
         here, there = (_told(term) for term in (line.here, line.there))
         print(f"  {line.favour:+10.4g}  {book.names[line.potential]} {line.left}: answer {here}, truth {there}")
-    way = case.way_back(asked.way)
+    way = case.way_back(args.way)
     if way.steps:
-        print(f"\nThe way back, {asked.way}\n{way}")
+        print(f"\nThe way back, {args.way}\n{way}")
     tables = {"ledger.csv": ledger_records(book), "way_back.csv": way_records(way)}
     return {name: csv_text(records).encode() for name, records in tables.items()}
 
@@ -106,11 +106,11 @@ def _ranked(found: Iterable[Margin]) -> str:
     return "\n".join(str(one) for one in sorted(found, key=lambda one: one.margin)) or "no match"
 
 
-def _calibration(recipe: Recipe, asked: argparse.Namespace) -> None:
+def _calibration(recipe: Recipe, args: argparse.Namespace) -> None:
     """On other pairs of the data set, with a word about each while they are run."""
-    recipes = pairs_like(recipe, asked.calibrate)
+    recipes = pairs_like(recipe, args.calibrate)
     observed: tuple[Observed, ...] = ()
-    for known in observe(recipes, pixels=asked.jitter or 2.0, runs=min(asked.runs, 10)):
+    for known in observe(recipes, pixels=args.jitter or 2.0, runs=min(args.runs, 10)):
         observed = known
         if sys.stderr.isatty() and observed:
             print(f"\r{observed[-1].pair + 1} of {len(recipes)} pairs …", end="\r", file=sys.stderr)

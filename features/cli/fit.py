@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from features.cli.asked import add_command, described
+from features.cli.arguments import add_command, recipe_and_pair
 from features.cli.base import PROGRAM, several, write
 from features.explain.fitting import EVALUATIONS, Fitting, split
 from features.explain.trials import pairs_like
@@ -36,13 +36,13 @@ def add(commands: Any) -> None:
     out.add_argument("--evaluations", type=int, default=EVALUATIONS, metavar="N", help=f"of the search ({EVALUATIONS})")
 
 
-def run(asked: argparse.Namespace) -> None:
-    recipe, _ = described(asked)
-    train, test = split(pairs_like(recipe, asked.pairs, asked.seed, any_gap=asked.any_gap), asked.train)
+def run(args: argparse.Namespace) -> None:
+    recipe, _ = recipe_and_pair(args)
+    train, test = split(pairs_like(recipe, args.pairs, args.seed, any_gap=args.any_gap), args.train)
     names = (
-        None if asked.fit is None else [f"model.{name.strip().removeprefix('model.')}" for name in asked.fit.split(",")]
+        None if args.fit is None else [f"model.{name.strip().removeprefix('model.')}" for name in args.fit.split(",")]
     )
-    fitting = Fitting(recipe, train, test, names=names, evaluations=asked.evaluations)
+    fitting = Fitting(recipe, train, test, names=names, evaluations=args.evaluations)
     print(f"{recipe.title} {len(train)} training and {len(test)} test pairs.\n")
     for step in fitting.run():
         values = ", ".join(f"{name.partition('.')[2]}={value:g}" for name, value in step.values.items())
@@ -51,6 +51,6 @@ def run(asked: argparse.Namespace) -> None:
     found = fitting.found
     assert found is not None
     print(f"{found.text}\n\nlink       {found.link}\ncommand    {found.recipe.as_command()}")
-    if asked.output is not None:
+    if args.output is not None:
         files = {"recipe.json": found.recipe.to_json(), "run.py": found.recipe.as_python(), "fit.txt": found.text}
-        write(asked.output, {name: f"{text}\n".encode() for name, text in files.items()})
+        write(args.output, {name: f"{text}\n".encode() for name, text in files.items()})

@@ -35,11 +35,11 @@ def add(commands: Any) -> None:
             command.add_argument("--download", nargs="+", metavar="KEY", help="fetch these data sets; 'all' for all")
 
 
-def run(asked: argparse.Namespace) -> None:
-    if getattr(asked, "quantities", False):
+def run(args: argparse.Namespace) -> None:
+    if getattr(args, "quantities", False):
         print(quantities())
     else:
-        print(fetch(asked.download) if asked.download else asked.show(asked.key))
+        print(fetch(args.download) if args.download else args.show(args.key))
 
 
 def entries(items: Iterable[tuple[str, str, str]]) -> str:

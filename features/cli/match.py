@@ -1,9 +1,9 @@
-"""The command `match`: find the matching of a pair, say what it is worth, write down whatever is asked for."""
+"""The command `match`: find the matching of a pair, say what it is worth, write down what the options ask for."""
 
 import argparse
 from typing import Any
 
-from features.cli.asked import add_command, described
+from features.cli.arguments import add_command, recipe_and_pair
 from features.cli.base import PROGRAM, several, write
 from features.files import exports
 from features.matching import Matching, match
@@ -38,9 +38,9 @@ def add(commands: Any) -> None:
     out.add_argument("--all", action="store_true", help="also curves, matrix, keypoints, history, NPZ, pair, program")
 
 
-def run(asked: argparse.Namespace) -> None:
-    recipe, pair = described(asked)
-    found = match(pair, recipe=recipe, curve=asked.all, every=10, time_limit=asked.time_limit)
+def run(args: argparse.Namespace) -> None:
+    recipe, pair = recipe_and_pair(args)
+    found = match(pair, recipe=recipe, curve=args.all, every=10, time_limit=args.time_limit)
     result = found.result
     print(f"{pair.name}\n{recipe.title}\n{found.metrics}")
     to_best = f"the best after {result.seconds_to_best:.2f} s"
@@ -49,9 +49,9 @@ def run(asked: argparse.Namespace) -> None:
         print(f"note       {result.note}")
     if found.verification is not None:
         print(f"check      {found.verification.verdict}")
-    if asked.output is not None:
-        files = pictures(found, asked.graph, asked.format) | tables(found)
-        write(asked.output, files | (everything(found, asked.format) if asked.all else {}))
+    if args.output is not None:
+        files = pictures(found, args.graph, args.format) | tables(found)
+        write(args.output, files | (everything(found, args.format) if args.all else {}))
 
 
 def pictures(found: Matching, graph: str | None, form: str) -> dict[str, bytes]:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from features.cli.asked import add_command, described
+from features.cli.arguments import add_command, recipe_and_pair
 from features.cli.base import PROGRAM, write
 from features.explain.separation import Separation, separations, table
 from features.tables import csv_text
@@ -23,17 +23,17 @@ def add(commands: Any) -> None:
     add_command(commands, "separate", ABOUT, EXAMPLES, run)
 
 
-def run(asked: argparse.Namespace) -> None:
-    asked.method, asked.option = None, []  # nothing is solved
-    recipe, pair = described(asked)
+def run(args: argparse.Namespace) -> None:
+    args.method, args.option = None, []  # nothing is solved
+    recipe, pair = recipe_and_pair(args)
     found = separations(recipe, pair)
     print(f"{pair.name}\n{recipe.title}\n\n{table(found).text()}")
     for one in found:
         if one.unseen:
             print(f"{one.name}: {one.unseen} of {one.right.sum()} right tuples are not looked at; they cost 0.")
-    if asked.output is not None:
+    if args.output is not None:
         rows = [row for one in found for row in bars(one)]
-        write(asked.output, {"separation.csv": csv_text(rows, list(rows[0])).encode()})
+        write(args.output, {"separation.csv": csv_text(rows, list(rows[0])).encode()})
 
 
 def bars(one: Separation) -> list[dict[str, Any]]:

@@ -96,33 +96,33 @@ def partners(problem: Problem, assignment: Assignment) -> list[Any]:
     return partner
 
 
-def run(asked: argparse.Namespace) -> None:
-    file = open_problem(asked.problem)
+def run(args: argparse.Namespace) -> None:
+    file = open_problem(args.problem)
     problem = file.problem
-    entry = METHODS[listed(asked.method, METHODS, "method")]
+    entry = METHODS[listed(args.method, METHODS, "method")]
     if sentence := entry.refusal(problem):
         raise ValueError(sentence)
     try:
-        method = entry.make(**parse_assignments(asked.option, "option"))
+        method = entry.make(**parse_assignments(args.option, "option"))
     except TypeError as error:
         raise ValueError(f"{entry.label} does not take these options: {error}.") from error
-    progress = Progress(problem, asked.json)
+    progress = Progress(problem, args.json)
     with progress.clock.working():
-        result = solve(problem, method, watch=progress, every=EVERY, time_limit=asked.time_limit)
+        result = solve(problem, method, watch=progress, every=EVERY, time_limit=args.time_limit)
     proved = getattr(result.state, "proved", False)
     progress.iteration = result.iterations
     progress.found(result.assignment, result.energy, result.energy if proved else -np.inf)
-    if asked.bound is not None and not proved:
-        _prove(problem, progress, asked.bound)
-    if asked.json:
+    if args.bound is not None and not proved:
+        _prove(problem, progress, args.bound)
+    if args.json:
         spent = {"seconds": round(result.seconds, 6), "seconds_to_best": round(result.seconds_to_best, 6)}
         note = {"note": result.note} if result.note else {}
         print(json.dumps({**progress.line(), "status": result.status, **spent, **note}), flush=True)
     else:
         how = f"{result.status} after {result.iterations} iterations, the best after {result.seconds_to_best:.2f} s"
         print(_summary(file, progress, how) + (f"\n{result.note}" if result.note else ""))
-    if asked.output is not None:
-        _write(asked.output, file, progress)
+    if args.output is not None:
+        _write(args.output, file, progress)
 
 
 def _prove(problem: Problem, progress: Progress, seconds: float) -> None:

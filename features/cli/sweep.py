@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from features.cli.asked import add_command, described
+from features.cli.arguments import add_command, recipe_and_pair
 from features.cli.base import PROGRAM, several, write
 from features.explain import sweeps
 from features.explain.trials import pairs_like
@@ -41,29 +41,29 @@ def add(commands: Any) -> None:
     )
 
 
-def run(asked: argparse.Namespace) -> None:
-    recipe, pair = described(asked)
-    if not asked.over:
+def run(args: argparse.Namespace) -> None:
+    recipe, pair = recipe_and_pair(args)
+    if not args.over:
         raise ValueError("There is nothing to vary; add --over with a parameter, such as --over model.eta.")
-    axes = [sweeps.Axis.parse(recipe, text) for text in asked.over]
+    axes = [sweeps.Axis.parse(recipe, text) for text in args.over]
     own = pair if recipe.dataset == OWN else None
-    if asked.left is not None:
+    if args.left is not None:
         if len(axes) != 1:
             raise ValueError(f"{len(axes)} parameters were given; the smallest change is one of a single parameter.")
-        ends = [] if "=" not in asked.over[0] else [one for one in axes[0].values if not isinstance(one, str)]
+        ends = [] if "=" not in args.over[0] else [one for one in axes[0].values if not isinstance(one, str)]
         bounds = {"low": min(ends), "high": max(ends)} if ends else {}
-        options: dict[str, Any] = {"pair": own, "time_limit": asked.time_limit, **bounds}
-        print(sweeps.smallest_change(recipe, axes[0].name, asked.left, **options).text)
+        options: dict[str, Any] = {"pair": own, "time_limit": args.time_limit, **bounds}
+        print(sweeps.smallest_change(recipe, axes[0].name, args.left, **options).text)
         return
-    recipes = [recipe] if asked.pairs is None else pairs_like(recipe, asked.pairs, asked.seed, any_gap=asked.any_gap)
+    recipes = [recipe] if args.pairs is None else pairs_like(recipe, args.pairs, args.seed, any_gap=args.any_gap)
     cells = []
-    for cell in sweeps.sweep(recipes, *axes, pair=own, time_limit=asked.time_limit):
+    for cell in sweeps.sweep(recipes, *axes, pair=own, time_limit=args.time_limit):
         cells.append(cell)
         if sys.stderr.isatty():
             print(f"\r{len(cells)} settings …", end="\r", file=sys.stderr)
-    print(f"{pair.name if asked.pairs is None else f'{len(recipes)} pairs'}\n{recipe.title}\n")
+    print(f"{pair.name if args.pairs is None else f'{len(recipes)} pairs'}\n{recipe.title}\n")
     print(sweeps.table(axes, cells).text())
-    if asked.output is not None:
+    if args.output is not None:
         rows = [trial.to_dict() for cell in cells for trial in cell.trials]
         names = dict.fromkeys(name for row in rows for name in row)
-        write(asked.output, {"sweep.csv": csv_text(rows, list(names)).encode()})
+        write(args.output, {"sweep.csv": csv_text(rows, list(names)).encode()})

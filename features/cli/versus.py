@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from features.cli.asked import add_command, described, named_model
+from features.cli.arguments import add_command, named_model, recipe_and_pair
 from features.cli.base import PROGRAM, listed, several, write
 from features.explain.trials import pairs_like
 from features.explain.versus import Versus, duels, every_kind
@@ -41,43 +41,43 @@ def add(commands: Any) -> None:
     out.add_argument("--seed", type=int, default=0, metavar="S", help="which pairs these are, and the bootstrap (0)")
 
 
-def run(asked: argparse.Namespace) -> None:
-    first, pair = described(asked)
-    second = _other(asked, first)
+def run(args: argparse.Namespace) -> None:
+    first, pair = recipe_and_pair(args)
+    second = _other(args, first)
     if (first.model, first.model_params, first.method, first.method_options) == (
         *(second.model, second.model_params, second.method, second.method_options),
     ):
         raise ValueError("Both sides are the same; name another model or method, such as --other B.")
-    draw = every_kind if asked.every_kind else pairs_like
+    draw = every_kind if args.every_kind else pairs_like
     own = first.dataset == OWN
-    recipes = [first] if own else draw(first, asked.pairs, asked.seed, any_gap=asked.any_gap)
+    recipes = [first] if own else draw(first, args.pairs, args.seed, any_gap=args.any_gap)
     done = []
-    for one in duels(first, second, recipes, pair=pair if own else None, time_limit=asked.time_limit):
+    for one in duels(first, second, recipes, pair=pair if own else None, time_limit=args.time_limit):
         done.append(one)
         if sys.stderr.isatty():
             print(f"\r{len(done)} of {len(recipes)} pairs …", end="\r", file=sys.stderr)
-    found = Versus.of(done, seed=asked.seed)
+    found = Versus.of(done, seed=args.seed)
     print(f"{first.title}\n{second.title}\n\n{found.text}")
-    if asked.output is not None:
+    if args.output is not None:
         rows = [trial.to_dict() for duel in done for trial in (duel.first, duel.second)]
         names = dict.fromkeys(name for row in rows for name in row)
         write(
-            asked.output, {"versus.txt": f"{found.text}\n".encode(), "pairs.csv": csv_text(rows, list(names)).encode()}
+            args.output, {"versus.txt": f"{found.text}\n".encode(), "pairs.csv": csv_text(rows, list(names)).encode()}
         )
 
 
-def _other(asked: argparse.Namespace, first: Recipe) -> Recipe:
+def _other(args: argparse.Namespace, first: Recipe) -> Recipe:
     """The first recipe with what the words change."""
-    words = {"--other": asked.other, "--other-formula": asked.other_formula, "--other-file": asked.other_file}
+    words = {"--other": args.other, "--other-formula": args.other_formula, "--other-file": args.other_file}
     model = listed(named_model(words) or first.model, MODEL.registry, "model")
-    method = listed(asked.other_method or first.method, METHOD.registry, "method")
+    method = listed(args.other_method or first.method, METHOD.registry, "method")
     rules = {side: value for side in ("rows", "cols") if (value := first.model_params.get(side)) is not None}
     kept = first.model_params if model == first.model else rules
     options = first.method_options if method == first.method else {}
     return replace(
         first,
         model=model,
-        model_params={**kept, **MODEL.read(asked.other_param, model)},
+        model_params={**kept, **MODEL.read(args.other_param, model)},
         method=method,
-        method_options={**options, **METHOD.read(asked.other_option, method)},
+        method_options={**options, **METHOD.read(args.other_option, method)},
     )

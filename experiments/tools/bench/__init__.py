@@ -24,10 +24,10 @@ def first_minute(times: int | None = None) -> list[Reading]:
 
 
 def newcomer() -> list[Reading]:
-    """The five errands of a newcomer, in clicks and seconds."""
-    from experiments.tools.bench.errands import errands  # needs playwright
+    """The five tasks of a new visitor, in clicks and seconds."""
+    from experiments.tools.bench.tasks import tasks  # needs playwright
 
-    return errands()
+    return tasks()
 
 
 def first_screen() -> list[Reading]:
@@ -57,10 +57,11 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "cold": cold.readings,
     "ui": app,
     "first": first_minute,
-    "errands": newcomer,
+    "tasks": newcomer,
     "screen": first_screen,
 }
-IN_A_BROWSER = ("ui", "first", "errands", "screen")
+FORMER = {"errands": "tasks"}  # the name in earlier versions
+IN_A_BROWSER = ("ui", "first", "tasks", "screen")
 LONG = ("limits", "assignment")  # a quarter of an hour each
 USUAL = [name for name in BENCHES if name not in (*IN_A_BROWSER, *LONG)]
 
@@ -77,10 +78,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if unknown := sorted(set(options.only) - set(BENCHES)):
+    only = [FORMER.get(name, name) for name in options.only]
+    if unknown := sorted(set(only) - set(BENCHES)):
         raise ValueError(f"There is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}.")
     readings = []
-    for name in ["ui", "first"] if options.ui else options.only or USUAL:
+    for name in ["ui", "first"] if options.ui else only or USUAL:
         print(f"… {name}", file=sys.stderr, flush=True)
         readings += first_minute(options.times) if name == "first" else BENCHES[name]()
     print(json.dumps(readings, indent=1) if options.json else solver.table(readings))

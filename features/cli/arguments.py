@@ -1,4 +1,4 @@
-"""Which pair, points and model the words of `match` and `compare` ask for."""
+"""Arguments of the commands about a pair: read which pair, points, model and method they name."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ FOUND_WORDS = ("points", "detector", "mask-left", "mask-right")  # of a data set
 
 
 def add_command(commands: Any, name: str, about: str, examples: str, run: Callable[..., None]) -> tuple[Any, Any]:
-    """A command about a pair; returns the groups of its options on methods and on what comes out."""
+    """Add a command about a pair; returns two groups of its options, on the method and on the output."""
     usage = f"{PROGRAM} {name} [LEFT RIGHT] [options]\n       {PROGRAM} {name} --dataset KEY [options]"
     command = commands.add_parser(name, description=about, epilog=examples, usage=usage)
     _pair_options(command)
@@ -76,65 +76,65 @@ def counts(text: str) -> dict[str, int]:
     return dict(zip(SIDES, found * 2 if len(found) == 1 else found, strict=True))
 
 
-def described(asked: argparse.Namespace) -> tuple[Recipe, Pair]:
-    """The run that the words describe, and its pair; every complaint about them comes before any work."""
-    files = asked.left_points is not None and asked.right_points is not None
-    alone = files and not (asked.images or asked.dataset or asked.pair)  # points without images
-    sources = [bool(asked.images) or alone, asked.dataset is not None, asked.pair is not None]
+def recipe_and_pair(args: argparse.Namespace) -> tuple[Recipe, Pair]:
+    """The run that the arguments describe, and its pair; arguments are checked before any work begins."""
+    files = args.left_points is not None and args.right_points is not None
+    alone = files and not (args.images or args.dataset or args.pair)  # points without images
+    sources = [bool(args.images) or alone, args.dataset is not None, args.pair is not None]
     if sum(sources) != 1:
         found = "none" if not any(sources) else "several"
         raise ValueError(
             f"One source of a pair is needed, {found} given: two images, --left-points and --right-points, "
             "--dataset KEY or --pair ZIP."
         )
-    if asked.images and len(asked.images) != 2:
-        raise ValueError(f"Two images make a pair; {len(asked.images)} given: {', '.join(asked.images)}.")
-    if asked.set and asked.dataset is None:
+    if args.images and len(args.images) != 2:
+        raise ValueError(f"Two images make a pair; {len(args.images)} given: {', '.join(args.images)}.")
+    if args.set and args.dataset is None:
         raise ValueError("--set chooses parameters of a data set; there is no --dataset.")
-    about = [name for name in POINT_WORDS if getattr(asked, name.replace("-", "_")) is not None]
-    if asked.dataset is not None and "detector" in about:
+    about = [name for name in POINT_WORDS if getattr(args, name.replace("-", "_")) is not None]
+    if args.dataset is not None and "detector" in about:
         about = [name for name in about if name not in FOUND_WORDS]
     if alone:
         about = [name for name in about if name in FOUND_WORDS]
-    if about and not asked.images:
-        hint = " Did you mean --set points=…?" if asked.dataset and "points" in about else ""
+    if about and not args.images:
+        hint = " Did you mean --set points=…?" if args.dataset and "points" in about else ""
         raise ValueError(f"--{about[0]} is about two image files, and there are none.{hint}")
-    saved = open_pair(file_bytes(asked.pair), asked.pair) if asked.pair is not None else None
+    saved = open_pair(file_bytes(args.pair), args.pair) if args.pair is not None else None
     if saved is not None:
         kept = replace(saved.recipe, points=OWN, point_params={}) if saved.recipe else suited(saved.pair)
-        return of_pair(saved.pair, _recipe(asked, kept))
-    recipe = _recipe(asked, None)
-    return recipe, recipe.pair() if asked.dataset else _own(asked, recipe)
+        return of_pair(saved.pair, _recipe(args, kept))
+    recipe = _recipe(args, None)
+    return recipe, recipe.pair() if args.dataset else _own(args, recipe)
 
 
-def _recipe(asked: argparse.Namespace, saved: Recipe | None) -> Recipe:
+def _recipe(args: argparse.Namespace, saved: Recipe | None) -> Recipe:
     """A saved pair's own model and method, or what suits it, count where the words name no others."""
-    given = asked.left_points is not None and asked.right_points is not None
-    base = saved or (Recipe() if asked.dataset else LANDMARKS if given else IMAGES)
-    dataset = OWN if asked.dataset is None else listed(asked.dataset, DATA.registry, "data set")
-    words = {"--model": asked.model, "--formula": asked.formula, "--model-file": asked.model_file}
+    given = args.left_points is not None and args.right_points is not None
+    base = saved or (Recipe() if args.dataset else LANDMARKS if given else IMAGES)
+    dataset = OWN if args.dataset is None else listed(args.dataset, DATA.registry, "data set")
+    words = {"--model": args.model, "--formula": args.formula, "--model-file": args.model_file}
     model = listed(named_model(words) or base.model, MODEL.registry, "model")
-    method = listed(asked.method or base.method, METHOD.registry, "method")
-    finding = asked.detector is not None or (base.points != OWN and not given)
+    method = listed(args.method or base.method, METHOD.registry, "method")
+    finding = args.detector is not None or (base.points != OWN and not given)
     return Recipe(
         dataset,
-        DATA.read(asked.set, dataset),
+        DATA.read(args.set, dataset),
         model,
         {
             **(base.model_params if model == base.model else {}),
-            **MODEL.read(asked.param, model),
-            **{side: value for side in CONSTRAINED if (value := getattr(asked, side)) is not None},
+            **MODEL.read(args.param, model),
+            **{side: value for side in CONSTRAINED if (value := getattr(args, side)) is not None},
         },
         method,
-        {**(base.method_options if method == base.method else {}), **METHOD.read(asked.option, method)},
-        (asked.detector or IMAGES.points) if finding else OWN,
-        _points(asked, base) if finding else {},
-        asked.check or base.check,
+        {**(base.method_options if method == base.method else {}), **METHOD.read(args.option, method)},
+        (args.detector or IMAGES.points) if finding else OWN,
+        _points(args, base) if finding else {},
+        args.check or base.check,
     )
 
 
 def named_model(words: Mapping[str, str | None]) -> str | None:
-    """The key of a model or its formula, from what stands after a flag for either and one for a file, in this order."""
+    """A model's key or formula, from the values of three flags: for a key, for a formula, for a file."""
     given = [flag for flag, value in words.items() if value is not None]
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} were given; expected one model.")
@@ -142,25 +142,25 @@ def named_model(words: Mapping[str, str | None]) -> str | None:
     if file is not None:
         return toml_file.read(file_bytes(file), file)
     if formula is not None:
-        model_text(formula)  # a sentence about its first mistake
+        model_text(formula)  # raises a ValueError about its first mistake
     return formula or key
 
 
-def _points(asked: argparse.Namespace, base: Recipe) -> dict[str, Any]:
+def _points(args: argparse.Namespace, base: Recipe) -> dict[str, Any]:
     """How many points to detect, and where."""
-    masks = {one.name: getattr(asked, one.name) for one in MASKS}
-    found: dict[str, Any] = asked.points or base.point_params
+    masks = {one.name: getattr(args, one.name) for one in MASKS}
+    found: dict[str, Any] = args.points or base.point_params
     return {**found, **{name: text for name, text in masks.items() if text is not None}}
 
 
-def _own(asked: argparse.Namespace, recipe: Recipe) -> Pair:
+def _own(args: argparse.Namespace, recipe: Recipe) -> Pair:
     """Two image files, with points from files or from a detector, or points alone; whatever may surprise is said."""
-    files = asked.left_points, asked.right_points
+    files = args.left_points, args.right_points
     detector = None if recipe.points == OWN else recipe.points
     pair = read_pair(
-        *(asked.images or (None, None)),
+        *(args.images or (None, None)),
         points=files,
-        truth=asked.truth,
+        truth=args.truth,
         detector=detector,
         counts=recipe.wanted,
         slants=recipe.slants,

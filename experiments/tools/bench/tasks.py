@@ -1,4 +1,4 @@
-"""The five errands of a newcomer, in clicks and seconds: each is done in a real browser as a visitor would do it.
+"""Five tasks of a new visitor, in clicks and seconds: each is done in a real browser as a visitor would do it.
 
 The seconds are from the first click to what was wanted, on a server that has compiled everything.
 """
@@ -20,7 +20,7 @@ from features.datasets import DATASETS
 STUCK = "?data=random&data.inliers=8&data.outliers=4&data.noise=20.0&model=B&method=adgm1&run=1"  # some are wrong
 
 
-class Newcomer:
+class Visitor:
     """Counts what is clicked, and how long it takes."""
 
     def __init__(self, page: Visit) -> None:
@@ -45,13 +45,13 @@ class Newcomer:
         return monotonic() - self.began
 
 
-def first_matching(one: Newcomer) -> None:
+def first_matching(one: Visitor) -> None:
     one.page.ready()
     one.button("Start")
     one.page.finish()
 
 
-def own_photographs(one: Newcomer) -> None:
+def own_photographs(one: Visitor) -> None:
     """From the first example to two photographs that are matched."""
     page = one.page
     page.ready()
@@ -67,7 +67,7 @@ def own_photographs(one: Newcomer) -> None:
         page.finish()
 
 
-def another_model(one: Newcomer) -> None:
+def another_model(one: Visitor) -> None:
     page = one.page
     page.ready()
     one.click(page.page.get_by_test_id("stExpandSidebarButton"))
@@ -76,7 +76,7 @@ def another_model(one: Newcomer) -> None:
     page.says(re.compile("points · Pairwise B · "))
 
 
-def a_wrong_match_explained(one: Newcomer) -> None:
+def a_wrong_match_explained(one: Visitor) -> None:
     page = one.page
     page.finish()
     kinds = page.board("board => board.data.kinds.map((kind) => kind.name)")
@@ -99,7 +99,7 @@ def a_wrong_match_explained(one: Newcomer) -> None:
     page.says(f"Left {i} → right {j}")  # the ledger of this match
 
 
-def the_picture_taken_away(one: Newcomer) -> None:
+def the_picture_taken_away(one: Visitor) -> None:
     page = one.page
     page.finish()
     one.button("Export and share")
@@ -107,7 +107,7 @@ def the_picture_taken_away(one: Newcomer) -> None:
     assert page.download("PNG")
 
 
-ERRANDS: dict[str, tuple[str, int, Callable[[Newcomer], None]]] = {  # from which address, and with how many clicks
+TASKS: dict[str, tuple[str, int, Callable[[Visitor], None]]] = {  # from which address, and with how many clicks
     "a first matching": ("", 1, first_matching),
     "photographs of one's own, matched": ("", 1, own_photographs),
     "another model": ("", 3, another_model),
@@ -116,18 +116,18 @@ ERRANDS: dict[str, tuple[str, int, Callable[[Newcomer], None]]] = {  # from whic
 }
 
 
-def errands() -> list[Reading]:
+def tasks() -> list[Reading]:
     """All of them, each in a new window."""
     rows = []
     with serving() as server, chromium() as browser:
         warm = Visit(browser, f"{server.url}/{STUCK}")  # so that nobody waits for a compiler
         warm.finish()
         warm.close()
-        for name, (query, most, errand) in ERRANDS.items():
+        for name, (query, most, task) in TASKS.items():
             context = browser.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True)
-            one = Newcomer(Visit(context, f"{server.url}/{query}"))
-            errand(one)
+            one = Visitor(Visit(context, f"{server.url}/{query}"))
+            task(one)
             note = f"{one.clicks} clicks" + " and a drop" * one.drops
-            rows.append(reading(f"errand: {name}", one.seconds, "s", f"at most {most} clicks", note))
+            rows.append(reading(f"task: {name}", one.seconds, "s", f"at most {most} clicks", note))
             context.close()
     return rows
