@@ -114,15 +114,19 @@ class Case:
 
 def parted(recipe: Recipe, pair: Pair, problem: Problem) -> tuple[Problem, list[str]]:
     """The problem with every summand of its model as a potential, and the names of all."""
-    words = WORDS if MODELS[recipe.model].given or written(recipe.model) else TERMS
     names = part_names(recipe)
     if names is None or len(names) < len(problem.potentials):
-        return problem, named(problem, words)
+        return problem, whole_names(recipe, problem)
     if len(names) > len(problem.potentials):
         problem = replace(problem, potentials=tuple(part.potential for part in summands(recipe, pair)))
-    usual = named(problem, words)
+    usual = whole_names(recipe, problem)
     found = [mine if ":" in mine or mine == "price" else word for mine, word in zip(names, usual, strict=True)]
     return problem, [name if found.count(name) == 1 else f"{name} ({k})" for k, name in enumerate(found, 1)]
+
+
+def whole_names(recipe: Recipe, problem: Problem) -> list[str]:
+    """What the potentials of its problem are called."""
+    return named(problem, WORDS if MODELS[recipe.model].given or written(recipe.model) else TERMS)
 
 
 def case_of(recipe: Recipe, **options: Any) -> Case:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from adgm import Formula, Problem
 from adgm.explain.terms import Matches
 from adgm.machine.deadline import check_time
-from features.explain.case import parted
+from features.explain.case import parted, whole_names
+from features.formulas.split import part_names
 from features.pairs import Pair
 from features.recipe import Recipe
 from features.tables import Table
@@ -75,13 +76,20 @@ class Sample:
 
 
 def separations(
-    recipe: Recipe, pair: Pair, *, problem: Problem | None = None, most: int = MOST, bars: int = BARS, seed: int = 0
+    recipe: Recipe,
+    pair: Pair,
+    *,
+    problem: Problem | None = None,
+    whole: bool = False,
+    most: int = MOST,
+    bars: int = BARS,
+    seed: int = 0,
 ) -> tuple[Separation, ...]:
-    """One for every part of the recipe's model on this pair, whose truth must be known."""
+    """One for every part of the recipe's model on this pair, whose truth must be known; of the `whole` potentials."""
     if not pair.judged:
         raise ValueError(f"The truth of {pair.name} is unknown, so nobody knows which tuples are right.")
     problem = recipe.problem(pair) if problem is None else problem
-    problem, names = parted(recipe, pair, problem)
+    problem, names = (problem, whole_names(recipe, problem)) if whole else parted(recipe, pair, problem)
     found = []
     for potential, name in zip(problem.potentials, names, strict=True):
         check_time()
@@ -94,6 +102,14 @@ def separations(
             right, wrong, unseen = _stored(potential, problem, pair, most, rng)
         found.append(_compared(name, potential.order(problem.shape), right, wrong, unseen, bars))
     return tuple(found)
+
+
+def whole_and_parts(recipe: Recipe, pair: Pair, problem: Problem) -> tuple[Separation, ...]:
+    """The potentials, and after them the summands of those that are sums."""
+    whole, parts = separations(recipe, pair, problem=problem, whole=True), part_names(recipe) or []
+    if len(parts) <= len(whole):
+        return separations(recipe, pair, problem=problem)
+    return *whole, *(one for one in separations(recipe, pair, problem=problem) if ":" in one.name)
 
 
 def _edges(

@@ -1,15 +1,18 @@
 """A model as a formula: the parts of one that is a sum, as model C is, and a ready one to start from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from features.formulas.build import Part, names_of, parts
 from features.formulas.ready import READY
 from features.formulas.text import model_text
+from features.formulas.typeset import Curve, curve
 from features.models import MODELS, written
 from features.pairs import Pair
 from features.recipe import CONSTRAINED, Recipe
+
+CURVE = 80  # places of a curve
 
 
 def as_formula(recipe: Recipe) -> Recipe | None:
@@ -52,6 +55,17 @@ def summands(recipe: Recipe, pair: Pair) -> list[Part]:
     own = _written(recipe)
     assert own is not None
     return parts(model_text(own.model), pair, MODELS[own.model].values(**_own(own)), summands=True)
+
+
+def curves_of(recipe: Recipe) -> Iterator[tuple[str, Curve]]:
+    """What each potential of a formula costs over each of the names that it depends on; nothing where it is none."""
+    own = _written(recipe)
+    if own is None:
+        return
+    values = MODELS[own.model].values(**_own(own))
+    for term in model_text(own.model).terms:
+        for name in (*term.quantities, *term.parameters):
+            yield term.what, curve(term, name, values, count=CURVE)
 
 
 def _written(recipe: Recipe) -> Recipe | None:

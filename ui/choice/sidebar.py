@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from adgm import METHODS, Problem
 from adgm.penalty import AUTO, STIFFNESS
 from adgm.problem import CONSTRAINTS
 from features.datasets import DATASETS
-from features.models import MODELS
+from features.models import MODELS, written
 from features.pairs import Pair
 from features.points.edited import edited
 from features.points.keypoints import DETECTORS
 from features.recipe import CHECKS, CONSTRAINED, COUNTS, FOUND, MASKS, OWN, Recipe, method_options
 from ui.choice import address, uploads, widgets
 from ui.choice import dataset_download as data
+from ui.choice.formula import judged, own_model
 from ui.choice.problem_size import Size
 from ui.jobs.problem_cache import PROBLEM_CACHE
 from ui.jobs.scheduler import POOL
@@ -79,7 +81,7 @@ def sidebar(*, solver: bool = True) -> Chosen | None:
         with presenter.group("points"), panel("Points", "scatter_plot") as unfolded:
             pair, points, edited = choose_points(pair, data, drawn=unfolded)
         with presenter.group("model", "-settings"), panel("Model's settings", "function") as unfolded:
-            model = choose_model(pair, first, drawn=unfolded)
+            model = choose_model(pair, first, drawn=unfolded, follows=solver)
         before = address.current()
         method: dict[str, Any] = {"method": before.method, "method_options": before.method_options}
         if solver:
@@ -92,7 +94,13 @@ def sidebar(*, solver: bool = True) -> Chosen | None:
     except ValueError as error:
         record, complaint = before, str(error)
     address.keep(record)
-    return Chosen(pair, record, edited, complaint)
+    chosen = Chosen(pair, record, edited, complaint)
+    if written(record.model):
+        with first, st.container(key="formula-judged"):
+            st.markdown("**Does it tell right from wrong?**")
+            key = pair_key(pair) + model_key(chosen)
+            judged.show(CANVAS, key, record, pair, partial(problem_of, chosen))
+    return chosen
 
 
 @contextmanager
@@ -189,24 +197,33 @@ def detected(pair: Pair, detector: str, counts: tuple[tuple[str, Any], ...], sla
 # ---- model and solver ---------------------------------------------------------------------------------------
 
 
-def choose_model(pair: Pair, first: DeltaGenerator, *, drawn: bool) -> dict[str, Any]:
-    """The model, chosen in a place of its own, and its parameters; constraints stay when another model is chosen."""
+def choose_model(pair: Pair, first: DeltaGenerator, *, drawn: bool, follows: bool) -> dict[str, Any]:
+    """The model, chosen in a place of its own, and its parameters; constraints stay when another model is chosen.
+
+    A formula has its editor in that place, too; `follows`: whether a change of it can start a run.
+    """
     before = address.current()
     fitting = [key for key, one in MODELS.items() if pair.given is not None or not one.given]
+    about = [f"**{MODELS[key].label}.** {MODELS[key].use}" for key in fitting]
     with first:
-        model = widgets.choose(
+        key = widgets.choose(
             "How points are compared · Model",
-            fitting,
+            [*fitting, own_model.OWN],
             widget_key("model"),
-            before.model,
-            format_func=lambda key: MODELS[key].label,
-            help="\n\n".join(f"**{MODELS[key].label}.** {MODELS[key].use}" for key in fitting),
+            own_model.key_of(before.model),
+            format_func=own_model.label,
+            help="\n\n".join([*about, f"**{own_model.LABEL}.** {own_model.USE}"]),
         )
-    same = before.model == model
-    values = {name: value for name, value in before.model_params.items() if same or name in CONSTRAINED}
+        before = own_model.chosen(key, before)
+        model = before.model if key == own_model.OWN else key
+        same = before.model == model
+        values = {name: value for name, value in before.model_params.items() if same or name in CONSTRAINED}
+        if key == own_model.OWN:
+            own = own_model.show(before, follows=follows)
+            values = own | {name: value for name, value in values.items() if name in CONSTRAINED}
     if not drawn:
         return {"model": model, "model_params": values, "check": before.check}
-    params: dict[str, Any] = widgets.model_parameters(model, MODELS[model], values)
+    params: dict[str, Any] = own if written(model) else widgets.model_parameters(model, MODELS[model], values)
     for side, label in zip(CONSTRAINED, ("A left point takes", "A right point takes"), strict=True):
         rule = widgets.choose(
             label,

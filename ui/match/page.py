@@ -12,6 +12,7 @@ from features.models import MODELS
 from features.recipe import OWN
 from ui.choice import address, dataset_download, drop, strip
 from ui.choice import gallery as examples
+from ui.choice.formula import own_model
 from ui.choice.sidebar import Chosen, problem_of, sidebar
 from ui.debug import links
 from ui.jobs.job import Job, Snapshot
@@ -33,6 +34,8 @@ def show() -> Callable[[], None]:
         examples.greet()
     asked_by_link()  # before the address is written anew
     chosen = sidebar()
+    if chosen is not None:
+        own_model.follow(chosen.record.model, chosen.record.model_params)
     run = RUN.get()
     then = run.job.snapshot() if run is not None else Snapshot("stopped")
     mode = masking.mode(chosen)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from features.explain import Case
     from features.pairs import Pair
     from features.recipe import Recipe
+    from ui.choice.formula.own_model import Draft
     from ui.compare.page import Compared
     from ui.debug.background import Request
     from ui.jobs.comparison import Entrant
@@ -58,6 +59,8 @@ MASK: "Slot[bool]" = Slot("masking")  # the stage takes regions (`ui.match.maski
 LINK: "Slot[bool]" = Slot("link followed")
 START: "Slot[bool]" = Slot("start asked")  # pressed in a part that is drawn alone; the whole page starts the run
 COMPARE: "Slot[bool]" = Slot("comparison asked")  # pressed; the next drawing of the page starts the comparison
+DRAFT: "Slot[Draft]" = Slot("formula as typed")
+RUN_OF: "Slot[str]" = Slot("formula of the last drawing")  # with its parameters: when these change, a run follows
 TO_MATCH: "Slot[Recipe]" = Slot("to open on Match")  # pressed on the Debug page, which turns there
 LATE: "Slot[str]" = Slot("pressed too late")  # what could not be done any more, in a sentence
 RHO: "Slot[tuple[int, float]]" = Slot("penalty shown")  # the number of a run and its ρ, with what was pressed since
@@ -98,6 +101,7 @@ CANVAS = "pair"  # whose edits are part of the choice
 PACE, LIMIT, GRAPH, EDIT, APART, POLISH = "pace", "limit", "graph", "edit", "apart", "polish"
 BOTH = "both images"  # dropped in the main area
 SHARE = "export and share"
+FOLLOW = "run every change"
 TOOL, MATCH = "debug tool", "debug match"
 WHOLE = "share the run itself"
 METHOD_BEHIND, ALL_PAIRS, OPTIONS_OF = "method behind", "all pairs", "options of"

@@ -400,9 +400,14 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-SCRIPTS = ("partners", "paint", "stage", "overlay", "geometry", "editing", "regions", "pointing", "canvas", "matrix")
+SCRIPTS = (
+    *("partners", "paint", "tuples", "stage", "overlay", "geometry", "editing", "regions", "pointing", "canvas"),
+    *("matrix", "separation"),
+)
+STYLES = {"STYLE": "canvas.css", "SEPARATION": "separation.css"}
 _PARTS = [_text(f"{name}.js") for name in SCRIPTS]
-_MODULE = "\n".join([*_PARTS, f"const STYLE = {json.dumps(_text('canvas.css'))};\n"]).encode()
+_PARTS += [f"const {name} = {json.dumps(_text(file))};" for name, file in STYLES.items()]
+_MODULE = "\n".join([*_PARTS, ""]).encode()
 
 # Addresses of media files are relative to the app's root, which may itself be a folder of the site: the page's own
 # script tells where that is.

@@ -88,7 +88,7 @@ function announce(board) {      // what is said around the picture: status, lege
   ["Clear left", "Clear right"].forEach((name, side) => { buttons[name].disabled = !points[side].length; });
   const said = edit ? board.chosen && pointText(board, board.chosen) : selected && lineText(selected);
   const preview = board.previewed && `Iteration ${board.previewed.iteration}; a click on the curve goes there.`;
-  board.status.textContent = preview || (board.linking && HINTS.linking) || said?.replace(/\s*\n\s*/g, " · ") || HINTS[data.mode];
+  board.status.textContent = board.tuplesTold || preview || (board.linking && HINTS.linking) || said?.replace(/\s*\n\s*/g, " · ") || HINTS[data.mode];
   board.status.classList.toggle("chosen", Boolean(said));
   board.canvas.ariaLabel = `Two images: ${points[0].length} points on the left, ${points[1].length} on the right, `
     + `${board.shown.length} lines. Arrow keys move, plus and minus zoom, 0 resets, n and p go through the `
@@ -157,17 +157,19 @@ function paint(board) {
   const asked = [...(lit ? [lit] : []), ...(point ? board.wanted.filter((line) => touchedBy(point, line)) : [])].filter(hidden);
   const onlyPoints = board.data.mode === "view" && board.memory.look === "points";
   const styled = (line) => ({ line, ...lineStyle(board, line, selected) });
-  const drawn = [...(onlyPoints ? board.wanted : board.shown), ...(onlyPoints ? [] : asked)].map(styled)
+  const drawn = (board.tuples ? [] : [...(onlyPoints ? board.wanted : board.shown), ...(onlyPoints ? [] : asked)]).map(styled)
     .sort((a, b) => a.width - b.width || a.alpha - b.alpha);
   if (board.data.mode === "edit") paintPartners(board);
   const visible = (style) => !onlyPoints || style.line === selected || style.line === lit || touchedBy(point, style.line);
   drawn.filter(visible).forEach((style) => paintLine(board, style));
   paintPoints(board, onlyPoints ? drawn.map((style) => ({ ...style, colour: placeColour(board, style.line), alpha: 1 })) : ends(board, drawn));
+  if (board.tuples) paintTuples(board);
   if (isOverlaid(board)) tag(board, 8, 17, board.data.over.length ? "Left over right, by the map" : "Left over right, as they are", false);
   else [0, 1].forEach((side) => paintLabel(board, side));
 }
 
 function ends(board, drawn) {  // what gives the points their colours: also the lines that are thinned out
+  if (board.tuples) return drawn;
   const there = new Set(drawn.map((style) => style.line));
   return [...board.wanted.filter((line) => !there.has(line)).map((line) => ({ line, ...lineStyle(board, line, board.selected) })), ...drawn];
 }
