@@ -52,9 +52,24 @@ class Entries(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """An array of costs over variables: order 1 as (n1, n2) or (n,), order D as (n, …, n) with n = n1 · n2.
+    """An array of costs over variables; the variable of the pair (i1, i2) is i1 · n2 + i2.
 
-    A 2-D array of shape (n1, n2) is read as unary; where n1 = n2 = 1 leaves that open, it is unary too.
+    Parameters
+    ----------
+    costs : array
+        Order 1 as (n1, n2) or (n,), order D as (n, …, n) with n = n1 · n2, in any unit. A 2-D array of shape (n1, n2)
+        is unary, also where n1 = n2 = 1 leaves that open.
+
+    Raises
+    ------
+    ValueError
+        A cost is not finite. A pair that must not be matched is left out of the problem's `candidates`.
+
+    Examples
+    --------
+    >>> from adgm import Dense, Problem
+    >>> Problem((2, 2), [Dense([[0, 1], [1, 0]])]).order
+    1
     """
 
     costs: FloatArray
@@ -116,13 +131,30 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """Costs of chosen tuples of variables: row r of `indices` (m × D) costs `costs[r]`; repeated rows add up.
+    """Costs of chosen tuples of variables; a row is paid when all its variables are matched.
 
-    With `symmetric` each row stands for all D! orderings of its variables, each with that cost, so that a fully
-    matched hyperedge adds D! · cost to the energy and needs to be stored only once.
+    Parameters
+    ----------
+    indices : int array (m, D)
+        D variables a row, each i1 · n2 + i2. Rows that are repeated add up. One whose variables use a node twice, such
+        as (i1, i2) and (i1, j2), is paid only where that node may have several partners: under "any".
+    costs : array (m,)
+        The cost of each row.
+    symmetric : bool
+        Whether a row stands for all D! orderings of its variables, each with that cost, so that a hyperedge, fully
+        matched, adds D! · cost to the energy and is stored once.
 
-    A row is paid when all its variables are matched. One whose variables use a node twice, such as (i1, i2) and
-    (i1, j2), is paid only where that node may have several partners: under "any", never under the other constraints.
+    Raises
+    ------
+    ValueError, TypeError
+        The arrays do not fit together, a cost is not finite, a symmetric row uses a variable twice.
+
+    Examples
+    --------
+    >>> from adgm import Problem, Sparse
+    >>> triple = Sparse([[0, 4, 8]], [-1.0], symmetric=True)  # 0, 1, 2 matched to 0, 1, 2
+    >>> Problem((3, 3), [triple]).energy([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    -6.0
     """
 
     indices: LongArray
@@ -206,17 +238,38 @@ Attributes = Callable[[LongArray, LongArray], FloatArray]
 class Formula:
     """Pairwise costs F[(i1,i2), (j1,j2)] = cost(left[i1, j1], right[i2, j2]), never formed as a matrix.
 
-    `left` (n1, n1, k) and `right` (n2, n2, k) are attributes of the edges i → j, or functions that compute them:
-    left(i, j) for two arrays of nodes that broadcast, to (…, k). `cost(a, b)` is NumPy code that broadcasts over
-    leading axes: (…, k) and (…, k) to (…). Pairs that share a node (i1 = j1 or i2 = j2) cost nothing.
+    Pairs that share a node (i1 = j1 or i2 = j2) cost nothing.
 
-    `left_edges`, `right_edges` (m, 2): where it lives, as undirected pairs of nodes. Elsewhere it costs nothing, and
-    what is not there is neither computed nor stored. With both given, `where` says whether an edge in "either" graph
-    is enough or "both" must have theirs. With none every pair counts: columns are computed when first touched and kept
-    within the problem's memory budget.
+    Parameters
+    ----------
+    left, right : array (n1, n1, k) and (n2, n2, k), or functions
+        Attributes of the edges i → j, in any unit; without the last axis, k = 1. A function left(i, j) computes them
+        for two arrays of nodes that broadcast, to (…, k).
+    cost : function
+        cost(a, b) in NumPy, which broadcasts over leading axes: (…, k) and (…, k) to (…).
+    symmetric : bool
+        Whether reversing both edges leaves the cost as it is; checked on a sample.
+    largest : float, optional
+        The largest absolute cost, if known; it saves one pass over all entries.
+    left_edges, right_edges : int array (m, 2), optional
+        Undirected pairs of nodes outside of which it costs nothing, and is neither computed nor stored. With none,
+        every pair counts: columns are computed when first touched and kept within the problem's memory.
+    where : "either" or "both"
+        With edges on both sides: whether an edge in either graph is enough or both must have theirs.
 
-    `symmetric`: whether reversing both edges leaves the cost as it is (checked on a sample). `largest`: the largest
-    |cost|, if known; it saves one pass over all entries.
+    Raises
+    ------
+    ValueError, TypeError
+        The attributes do not fit together, or `cost` is no function of two arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adgm import Formula, Problem
+    >>> line = np.abs(np.subtract.outer([0.0, 1, 3], [0.0, 1, 3]))  # distances of three points
+    >>> stretch = Formula(line, line, lambda a, b: np.abs(a - b)[..., 0])
+    >>> Problem((3, 3), [stretch]).energy([[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    4.0
     """
 
     left: FloatArray | Attributes

@@ -12,9 +12,10 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adgm._kernels import FloatArray
+from adgm._kernels import FloatArray, LongArray
 from adgm.costs.numbers import deviation, finite
 from adgm.costs.tables import Runtime
+from adgm.exchange import Costs, as_costs, column_major, of_affinity, of_costs
 from adgm.layout import Layout
 from adgm.machine.lazy import alone, once
 from adgm.potentials import Dense, Entries, Formula, Potential, Sparse
@@ -31,10 +32,33 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Minimise Σ potentials over assignments of `shape` = (n1, n2) nodes (Problem 1 of the paper).
+    """Minimise the sum of potentials over the assignments of n1 to n2 nodes (Problem 1 of the paper).
 
-    `rows`, `cols`: how many partners a node of graph 1 (a row of the assignment), of graph 2 (a column) may have.
-    `candidates`: bool (n1, n2); variables exist only where it is true. `memory`: bytes for computed columns.
+    Parameters
+    ----------
+    shape : (int, int)
+        n1 and n2, the numbers of nodes of the two graphs.
+    potentials : Dense, Sparse, Formula or a sequence of them
+        The costs, of any order; they are minimised and add up.
+    rows, cols : "at_most_one", "exactly_one" or "any"
+        How many partners a node of graph 1 (a row of the assignment), of graph 2 (a column) may have.
+    candidates : bool array (n1, n2), optional
+        Variables exist only where it is true: other pairs are never matched.
+    memory : int
+        Bytes for the computed columns of formulas.
+
+    Raises
+    ------
+    ValueError
+        A potential does not fit the shape, or no matching obeys the constraints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adgm import Dense, Problem
+    >>> problem = Problem((2, 3), [Dense([[-1.0, 0, 2], [0, -4, 3]])])
+    >>> problem.order, problem.n, problem.energy([[1, 0, 0], [0, 1, 0]])
+    (1, 6, -5.0)
     """
 
     shape: tuple[int, int]
@@ -111,6 +135,121 @@ class Problem:
                     f"{name}={EXACTLY_ONE!r} cannot be met: the candidates leave node {int(np.argmin(partner))} "
                     f"of graph {axis + 1} without a partner of its own"
                 )
+
+    @classmethod
+    def from_affinity(
+        cls,
+        affinity: ArrayLike,
+        shape: tuple[int, int] | None = None,
+        *,
+        rows: Constraint = AT_MOST_ONE,
+        cols: Constraint = AT_MOST_ONE,
+    ) -> "Problem":
+        """The problem of an affinity matrix K, as deep matchers (pygmtools, ThinkMatch) have it: x' K x is maximised.
+
+        Parameters
+        ----------
+        affinity : array (n1 · n2, n1 · n2)
+            The row and column of the pair (i1, i2) is i2 · n1 + i1; unary affinities are on the diagonal.
+        shape : (int, int), optional
+            n1 and n2; without it they are equal.
+        rows, cols : "at_most_one", "exactly_one" or "any"
+            As in `Problem`.
+
+        Returns
+        -------
+        Problem
+            Of order 2, over all pairs; `to_affinity` is the way back.
+
+        Raises
+        ------
+        ValueError
+            The matrix is not square, not finite, or not over the pairs of that shape.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from adgm import Problem, solve
+        >>> problem = Problem.from_affinity(np.diag([1.0, 0, 5, 0, 2, 0]), (2, 3))
+        >>> result = solve(problem, "adgm")
+        >>> result.matching.tolist(), -result.energy
+        ([1, -1], 5.0)
+        """
+        sizes, costs = of_affinity(affinity, shape)
+        return cls(sizes, [costs], rows, cols)
+
+    def to_affinity(self) -> FloatArray:
+        """K, to be maximised: x' K x = −energy of every matching x in the order i2 · n1 + i1; see `from_affinity`.
+
+        For problems of order 2 and less; pairs that are no candidates have zeros.
+        """
+        index, costs = self._pairs()
+        n = self.shape[0] * self.shape[1]
+        table = np.zeros((n, n))
+        order = column_major(*self.shape)
+        np.add.at(table, (order[index[:, 0]], order[index[:, 1]]), -costs)
+        return table
+
+    @classmethod
+    def from_costs(
+        cls,
+        unary: ArrayLike,
+        quadratic: ArrayLike | None = None,
+        edges_left: ArrayLike | None = None,
+        edges_right: ArrayLike | None = None,
+        *,
+        rows: Constraint = AT_MOST_ONE,
+        cols: Constraint = AT_MOST_ONE,
+    ) -> "Problem":
+        """The problem of unary and quadratic costs, as blackbox deep matchers have them: costs are minimised.
+
+        Parameters
+        ----------
+        unary : array (n1, n2)
+            Cost of matching i to s; inf forbids it.
+        quadratic : array (E1, E2), optional
+            Cost of laying the left edge (i, j) on the right edge (s, t): paid when i is matched to s and j to t. Each
+            entry counts once; list both directions of an edge if both count.
+        edges_left, edges_right : int arrays (E1, 2) and (E2, 2), optional
+            The edges.
+        rows, cols : "at_most_one", "exactly_one" or "any"
+            As in `Problem`.
+
+        Returns
+        -------
+        Problem
+            Of order 1 or 2; `to_costs` is the way back.
+
+        Raises
+        ------
+        ValueError
+            The arrays do not fit together, or a cost is not finite.
+
+        Examples
+        --------
+        >>> from adgm import EXACTLY_ONE, Problem, solve
+        >>> problem = Problem.from_costs([[0, 1], [1, 0]], [[5.0]], [[0, 1]], [[0, 1]], rows=EXACTLY_ONE)
+        >>> result = solve(problem, "adgm")
+        >>> result.matching.tolist(), result.energy
+        ([1, 0], 2.0)
+        """
+        shape, potentials, candidates = of_costs(unary, quadratic, edges_left, edges_right)
+        return cls(shape, potentials, rows, cols, candidates)
+
+    def to_costs(self) -> Costs:
+        """(unary, quadratic, edges_left, edges_right) as `from_costs` takes them. For problems of order 2 and less."""
+        index, costs = self._pairs()
+        unary = np.full(self.shape[0] * self.shape[1], np.inf)
+        unary[self.layout.variables] = 0.0
+        return as_costs(self.shape, unary.reshape(self.shape), index, costs)
+
+    def _pairs(self) -> tuple[LongArray, FloatArray]:
+        """All costs over pairs of variables i1 · n2 + i2; a variable with itself has its unary cost."""
+        if self.order > 2:
+            raise ValueError(f"the problem is of order {self.order}; arrays of pairs hold orders 1 and 2")
+        entries = [p.entries(self.layout).ordered() for p in self.potentials]
+        index = np.concatenate([e.indices[:, [0, -1]] for e in entries])
+        return self.layout.variables[index], np.concatenate([e.costs for e in entries])
 
     @once
     def order(self) -> int:

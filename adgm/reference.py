@@ -1,6 +1,15 @@
 """ADGM of any order in plain NumPy, to be read beside the paper: each line cites the printed number and the label.
 
 `at = method.init(problem)` and again and again `at = step(problem, method, at)`: an `Iterate` holds all that led to it.
+
+>>> import numpy as np
+>>> from adgm import ADGM, Dense, Problem, reference
+>>> problem, method = Problem((2, 2), [Dense([[0.0, 1], [1, 0]])]), ADGM()
+>>> at = method.init(problem)
+>>> for _ in range(3):
+...     at = reference.step(problem, method, at)
+>>> at.iteration, at.x.round(3).tolist()
+(3, [0.5, 0.0, 0.0, 0.5])
 """
 
 from collections.abc import Callable

@@ -23,7 +23,39 @@ SLICE = 0.05  # seconds between two looks at the clock where there is a time lim
 
 @dataclass(frozen=True, eq=False)
 class Result(Generic[S]):
-    """What a run ended with; `state` is where it can be continued."""
+    """What a run ended with.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was minimised.
+    assignment : bool array (n,)
+        The best matching, over the problem's variables; `pairs` and `matching` say it in nodes.
+    energy : float
+        Of the matching, in the units of the costs.
+    status : "converged", "iteration limit", "time limit" or "stopped"
+        How the run ended.
+    iterations : int
+        How many it took.
+    seconds, seconds_to_best : float
+        Of computing (processor time), the tables included; of these, until the best matching was found.
+    history : dict of arrays
+        "seconds" and whatever the method traces, a value per iteration.
+    state : State
+        Where the run can be continued: ``solve(problem, method, start=result.state)``.
+
+    Raises
+    ------
+    ValueError
+        `matching`, where a node of graph 1 may have several partners.
+
+    Examples
+    --------
+    >>> from adgm import Dense, Problem, solve
+    >>> result = solve(Problem((2, 3), [Dense([[0.0, 0, -7], [0, -4, 0]])]), "adgm")
+    >>> result.energy, result.matching.tolist(), result.pairs.tolist()
+    (-11.0, [2, 1], [[0, 2], [1, 1]])
+    """
 
     problem: Problem
     assignment: Assignment  # the best matching, over the problem's variables
@@ -86,12 +118,41 @@ class History:
 
 
 class Run(Generic[S]):
-    """One run of a method on a problem, as far as somebody takes it: `advance`, look, `change`, `advance` …
+    """A run of a method on a problem that can be stepped, looked at and changed: `advance`, `change`, `finish`.
 
     The first `advance` begins it: tables are built, the state is the start's. `seconds` counts the computing, in
     processor time of all threads that work for it (`adgm.machine.computing`), but for compiling, and nothing that
-    happens between two calls; add that to `overhead` if it shall count for the time limit too. `time_limit` holds for
-    everything, also for building the tables; it is checked about twenty times a second.
+    happens between two calls; add that to `overhead` if it shall count for the time limit too.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    method : method
+        A record of options, such as ``ADGM()`` or ``METHODS["rrwm"].make()``.
+    time_limit : float, optional
+        Seconds of computing for everything, also for building the tables; checked about twenty times a second.
+    start : State, optional
+        The state to continue from.
+    history : Record, optional
+        What keeps the curves; every value of every iteration if None.
+    clock : function, optional
+        Another clock, in seconds: a run with a clock of one's own is repeatable.
+
+    Raises
+    ------
+    ValueError
+        `time_limit` is not positive; `change` before the first `advance`; `advance` by less than one iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adgm import ADGM, Dense, Problem, Run
+    >>> run = Run(Problem((3, 3), [Dense(np.cos(np.arange(81.0)).reshape(9, 9))]), ADGM())
+    >>> run.advance().iteration, run.advance(5).iteration, run.status
+    (0, 5, None)
+    >>> run.finish().status
+    'converged'
     """
 
     def __init__(
@@ -264,7 +325,37 @@ def unary_matching(problem: Problem) -> Assignment:
 
 
 def iterate(method: Method[S], problem: Problem, *, every: int = 1, start: S | None = None) -> Iterator[S]:
-    """States of a run, `every` iterations apart, from its beginning or from `start`."""
+    """Step through a run.
+
+    Parameters
+    ----------
+    method : method
+        A record of options, such as ``ADGM()``.
+    problem : Problem
+        What is minimised.
+    every : int
+        Iterations between two states.
+    start : State, optional
+        The state to continue from; the first one given out.
+
+    Returns
+    -------
+    iterator of State
+        Until the run is over.
+
+    Raises
+    ------
+    ValueError
+        `every` is less than 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adgm import ADGM, Dense, Problem, iterate
+    >>> problem = Problem((3, 3), [Dense(np.cos(np.arange(81.0)).reshape(9, 9))])
+    >>> [state.iteration for state in iterate(ADGM(max_iter=6), problem, every=2)]
+    [0, 2, 4, 6]
+    """
     if every < 1:
         raise ValueError(f"every must be at least 1 iteration, got {every}")
     run = Run(problem, method, start=start)

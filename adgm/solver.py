@@ -87,6 +87,34 @@ class ADGM:
     """Alternating Direction Graph Matching (Lê-Huu and Paragios, CVPR 2017); the defaults are the paper's.
 
     Every option is one field: its range, its label and its help stand there, for pages and command lines to read.
+
+    Parameters
+    ----------
+    coupling : "star" or "chain"
+        ADGM1 or ADGM2.
+    rho0, growth, warmup, patience, improvement, max_increases : numbers
+        The penalty ρ (for costs divided by the largest one): its first value, or "paper" or "auto", and when it grows.
+    balance, imbalance : float
+        Whether ρ also follows the balance of gap and change; 1 does not.
+    tol, max_iter : float, int
+        When a run has converged (of the residual r), and the most iterations.
+    start, seed : str, int
+        Where the blocks begin: "uniform", "zeros" or "random".
+    rounding, round_every, polish, escape
+        How and when matchings are made of the relaxed assignment.
+
+    Raises
+    ------
+    ValueError
+        An option is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adgm import ADGM, Dense, Problem, solve
+    >>> result = solve(Problem((2, 2), [Dense(-np.eye(2))]), ADGM(coupling="chain", growth=1.5))
+    >>> result.matching.tolist()
+    [0, 1]
     """
 
     coupling: Literal["star", "chain"] = option(

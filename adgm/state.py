@@ -14,7 +14,31 @@ Status = Literal["converged", "iteration limit", "time limit", "stopped"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class State:
-    """Where a method is. Methods extend it with what they need to go on."""
+    """Where a method is; methods extend it with what they need to go on.
+
+    Parameters
+    ----------
+    iteration : int
+        Iterations so far.
+    x : array (n,)
+        The current relaxed assignment, from 0 to 1, over the problem's variables.
+    energy : float
+        Of the relaxed assignment, in the units of the costs.
+    best, best_energy : bool array (n,) or None, float
+        The best matching rounded so far, and its energy.
+    converged : bool
+        Whether the method is at its end.
+    trace : dict of arrays
+        A value per iteration since the state before, by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adgm import ADGM, Dense, Problem
+    >>> state = ADGM().init(Problem((2, 2), [Dense(np.eye(2))]))
+    >>> state.iteration, state.x.tolist()
+    (0, [0.5, 0.5, 0.5, 0.5])
+    """
 
     iteration: int
     x: FloatArray  # the current relaxed assignment, over the problem's variables

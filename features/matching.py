@@ -40,7 +40,36 @@ def suited(pair: Pair) -> Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """A run with everything that is shown of it; what takes time is computed when it is first asked for."""
+    """A run with everything that is shown of it; what takes time is computed when it is first asked for.
+
+    In a notebook it is drawn: the pair with its lines, what it is worth, and the verdict.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The model, the method and how points were detected; ``recipe.as_python()`` is a program that repeats it.
+    pair : Pair
+        The images, the points in working pixels, and the truth if it is known.
+    problem : Problem
+        What was minimised.
+    result : Result
+        How the run ended.
+    curve : RoundedCurve, optional
+        Energies of rounded assignments on the way, where they were asked for.
+
+    Raises
+    ------
+    ValueError
+        Nothing of its own: what is computed late complains as it would have early.
+
+    Examples
+    --------
+    >>> from features import match
+    >>> from features.recipe import Recipe
+    >>> found = match(Recipe("random", {"noise": 0}, model="B"))
+    >>> found.metrics.accuracy, found.metrics.verdict, found.pairs.shape[1]
+    (1.0, 'both agree', 2)
+    """
 
     recipe: Recipe
     pair: Pair

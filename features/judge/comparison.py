@@ -110,9 +110,40 @@ def compare(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     time_limit: float | None = None,
 ) -> Iterator[Row]:
-    """Run the methods (all that fit if None) one after another; a method that fails is a row with its reason.
+    """Run methods one after another on one problem; one that fails is a row with its reason.
 
-    `options` gives the options of a method by its key; the recipe's own method and options are not looked at.
+    Parameters
+    ----------
+    recipe : Recipe
+        Names the model; its own method and options are not looked at.
+    pair, problem : Pair, Problem
+        What is matched, and what is minimised.
+    methods : keys of `adgm.METHODS`, optional
+        All that take the problem if None.
+    options : mapping, optional
+        The options of a method, by its key.
+    time_limit : float, optional
+        Seconds of computing (processor time) of each.
+
+    Returns
+    -------
+    iterator of Row
+        Each with its `Result` and its `Metrics`; `table`, `table_csv` and others make tables of them.
+
+    Raises
+    ------
+    KeyError
+        A method that there is not.
+
+    Examples
+    --------
+    >>> from features.judge.comparison import compare
+    >>> from features.recipe import Recipe
+    >>> recipe = Recipe("random", {"noise": 0}, model="B")
+    >>> pair = recipe.pair()
+    >>> rows = compare(recipe, pair, recipe.problem(pair), ["adgm", "rrwm"])
+    >>> [(row.label, row.metrics.accuracy) for row in rows]
+    [('ADGM (self-tuning)', 1.0), ('RRWM', 1.0)]
     """
     sense = MODELS[recipe.model].sense
     for key in [*fitting(problem), *references(pair)] if methods is None else methods:

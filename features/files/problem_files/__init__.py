@@ -78,7 +78,32 @@ def write_problem(file: ProblemFile, format: str) -> bytes:
 
 
 def open_problem(path: str | Path) -> ProblemFile:
-    """The problem in the file at `path`, with the companions that lie beside it; too large a file is not even read."""
+    """Read a matching problem from a file, with the companions that lie beside it.
+
+    Parameters
+    ----------
+    path : path
+        A `.dd`, `.dd.xz`, QAPLIB `.dat` or NPZ file; its content tells which. One that is too large is not even read.
+
+    Returns
+    -------
+    ProblemFile
+        The problem, and what is known about it besides its costs.
+
+    Raises
+    ------
+    ProblemFileError
+        What is wrong with the file, in a sentence that names the line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from features.files.problem_files import open_problem
+    >>> np.savez("mine.npz", unary=[[0.0, 2], [3, 0]], name="mine")
+    >>> file = open_problem("mine.npz")
+    >>> file.name, file.problem.shape, file.problem.order
+    ('mine', (2, 2), 1)
+    """
     path = Path(path)
     file = read_problem(_bytes(path), path.name)
     for suffix in SUFFIXES:
