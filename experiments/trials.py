@@ -110,7 +110,8 @@ def solved(unit: Unit, pair: Pair, problem: Problem) -> tuple[Record, Metrics]:
     found, seconds = searched(problem, result.assignment, variant.searches), result.seconds
     if variant.verified:
         began = perf_counter()
-        checked = verify(pair, matched_pairs(problem, found))
+        neighbours = MODELS[unit.setup.model].photographs
+        checked = verify(pair, matched_pairs(problem, found), neighbours=neighbours)
         seconds += perf_counter() - began
         metrics = measure_matches(pair, problem, checked.matches if checked.same else checked.matches[:0], sense)
     else:

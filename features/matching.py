@@ -122,7 +122,8 @@ class Matching:
     def verification(self) -> Verification | None:
         """The map that the matches obey, and those that it finds beside them; None if they are not to be checked."""
         maps = self.recipe.maps
-        return verify(self.pair, self.pairs, kinds=maps) if maps else None
+        neighbours = MODELS[self.recipe.model].photographs
+        return verify(self.pair, self.pairs, kinds=maps, neighbours=neighbours) if maps else None
 
     @once
     def confidence(self) -> NDArray[np.float64] | None:

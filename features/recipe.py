@@ -342,6 +342,7 @@ class Recipe:
         if self.dataset == OWN:
             imports = "from features.files.exports import open_pair"
             pair = f"open_pair(Path({_literal(pair_file)}).read_bytes()).pair"
+        agreed = ", neighbours=True" if MODELS[self.model].photographs else ""
         return SCRIPT.format(
             title=self.title,
             library="from pathlib import Path\n\n" if self.dataset == OWN else "",
@@ -354,7 +355,7 @@ class Recipe:
             method=_literal(self.method),
             options=_keywords(self.method_options),
             checker="from features.judge.verification import verify\n" if self.maps else "",
-            check=f"print(verify(pair, result.pairs, kinds={self.maps}).verdict)\n" if self.maps else "",
+            check=f"print(verify(pair, result.pairs, kinds={self.maps}{agreed}).verdict)\n" if self.maps else "",
         )
 
     def words(self, pair_file: str = PAIR_FILE) -> list[str]:

@@ -11,7 +11,20 @@ from numpy.testing import assert_array_equal
 
 from adgm import METHODS, solve
 from features.datasets import warp
-from features.judge.verification import FEWEST, KINDS, SHARE, Map, along, best_map, errors, fit, gric, missing, verify
+from features.judge.verification import (
+    FEWEST,
+    KINDS,
+    SHARE,
+    Map,
+    along,
+    best_map,
+    errors,
+    false_alarms,
+    fit,
+    gric,
+    missing,
+    verify,
+)
 from features.models import MODELS
 from features.pairs import Pair, View, mapped
 from features.points.images import from_array
@@ -218,12 +231,41 @@ def test_chance_is_not_taken_for_the_same_thing(count):
     rng = np.random.default_rng(4)
     pair = Pair(*(View(None, Keypoints(rng.uniform(0, 600, (600, 2)))) for _ in range(2)))
     some = np.stack([rng.permutation(600)[:count] for _ in range(2)], 1)
-    found = verify(pair, some)
-    assert found.map is None and not found.verified.any()
-    if count < 30:
-        assert not found.same and "do not seem to show the same thing" in found.verdict
-    else:
-        assert found.same and "no single map explains them: things moved or bent" in found.verdict
+    for neighbours in (False, True):
+        found = verify(pair, some, neighbours=neighbours)
+        assert found.map is None and not found.verified.any()
+        # where the model left out what disagrees with its neighbours, as many matches are no chance
+        assert found.same == (neighbours and count == 60)
+        if count == 60:
+            told = "things moved or bent." if neighbours else "or these two show different things."
+            assert "o single map explains the" in found.verdict and found.verdict.endswith(told)
+        elif not count:
+            assert found.verdict.endswith("no match was found.")
+
+
+@pytest.mark.parametrize("count", [12, 30])
+@pytest.mark.parametrize("model", ["A", "B", "C"])
+def test_no_map_explains_what_a_model_makes_of_strangers(model, count):
+    """A model that keeps lengths finds some that a map explains among any 30 points: fewer than chance would."""
+    for seed in range(3):
+        rng = np.random.default_rng([seed, count])
+        pair = Pair(*(View(None, Keypoints(rng.uniform(0, 300, (count, 2)))) for _ in range(2)), None, "strangers")
+        result = solve(MODELS[model].build(pair), METHODS["adgm"].make())
+        found = verify(pair, result.pairs)
+        assert found.map is None and found.depth is None and not found.same
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_false_alarms_are_counted_as_written_out(kind):
+    fewest, maps = {"homography": (4, 1), "affine": (3, 1), "fundamental": (7, 3)}[kind]
+    room, t, n = np.array([300.0, 400.0]), 3.0, 20
+    share = math.pi * t**2 / (300 * 400)
+    if kind == "fundamental":  # twice the reach of a line, along the diagonal; see `LINE`
+        share = 2 * math.sqrt(2) * math.sqrt(3.84 / 5.99 / 2) * t * 500 / (300 * 400)
+    for k in range(fewest + 1, n + 1):
+        expected = maps * (n - fewest) * math.comb(n, k) * math.comb(k, fewest) * share ** (k - fewest)
+        assert false_alarms(a_map(kind, k, n), room, t) == pytest.approx(expected)
+    assert false_alarms(a_map(kind, fewest, n), room, t) == false_alarms(a_map(kind, n, n), 0 * room, t) == math.inf
 
 
 @pytest.mark.parametrize("xy", [np.zeros((20, 2)), np.outer(np.arange(20), [1.0, 2.0])], ids=["one place", "a line"])
@@ -331,7 +373,10 @@ def test_the_verdict_counts_what_it_says(matches, agree):
         assert found.verdict == f"{agree} of {matches} matches obey a homography, within 0.0 px on average."
         assert found.map is not None and found.same and found.verified.sum() == agree
     elif matches >= 3 * needed:
-        assert found.same and found.verdict.startswith(f"{matches} matches agree with their neighbours")
+        agreeing = verify(pair, found.pairs, kinds=("homography",), neighbours=True)
+        assert agreeing.same and agreeing.verdict.startswith(f"{matches} matches agree with their neighbours")
+        assert not found.same and found.verdict.startswith(f"No single map explains the {matches} matches")
     else:
-        assert not found.same and found.verdict.startswith("These two do not seem to show the same thing")
+        told = verify(pair, found.pairs, kinds=("homography",), neighbours=True).verdict
+        assert not found.same and told.startswith("These two do not seem to show the same thing")
         assert ("no match" in found.verdict) == (matches == 0)

@@ -30,6 +30,7 @@ SAMPLES, CONFIDENCE = 10_000, 0.999
 FEWEST, SHARE = 6, 150  # two photographs show the same thing if 6 matches agree, and one more for every 150 points
 LINES = 2.0  # a fundamental matrix that explains so many times the matches of a plane, and of the fewest, stands alone
 SURE = 8.0  # standard deviations above chance that matches off the plane move along the lines
+ALARM = 1e-6  # as good maps that chance may give: else a map explains nothing
 # Sampson's distance of a match beside the distance of two places that a threshold is for: half of its square is in
 # either image, and it has one dimension, so that its 95 % bound is that of χ² with one degree of freedom, not with two.
 LINE = math.sqrt(3.84 / 5.99 / 2)
@@ -63,13 +64,14 @@ class Family:
     needed: int
     estimate: Callable[[Floats, Floats, float], Any]
     freedom: int
+    sample: tuple[int, int]  # the fewest matches that make one, and how many these make at most
     dimension: int  # of the set of all pairs of points that obey one such map: 2 if it says where a point goes
 
 
 FAMILIES: dict[Kind, Family] = {
-    "homography": Family("a homography", 4, _homography, 8, 2),
-    "affine": Family("an affine map", 3, _affine, 6, 2),
-    "fundamental": Family("an epipolar geometry", 8, _fundamental, 7, 3),
+    "homography": Family("a homography", 4, _homography, 8, (4, 1), 2),
+    "affine": Family("an affine map", 3, _affine, 6, (3, 1), 2),
+    "fundamental": Family("an epipolar geometry", 8, _fundamental, 7, (7, 3), 3),
 }
 
 
@@ -164,6 +166,7 @@ def verify(
     kinds: tuple[Kind, ...] = KINDS,
     threshold: float = THRESHOLD,
     complete: bool = True,
+    neighbours: bool = False,
 ) -> Verification:
     """Check matches (k, 2) by the map of one of these kinds that explains them best, and by depth beside a plane.
 
@@ -171,6 +174,9 @@ def verify(
     close to its line (see `LINE`). With `complete`, a homography or an affine map
     also finds the matches that are missing: points that nobody matched, within the threshold of where the map puts
     them, and that look more alike than nine of ten pairs do.
+
+    `neighbours`: whether the model leaves out points whose neighbours disagree, as that for photographs does. Then many
+    matches that no map explains still tell the same thing, which moved or bent; those of other models tell nothing.
     """
     for kind in kinds:
         if kind not in FAMILIES:
@@ -179,17 +185,39 @@ def verify(
     left, right = pair.left.points.xy[found[:, 0]], pair.right.points.xy[found[:, 1]]
     needed = FEWEST + min(pair.shape) // SHARE
     fits = {kind: fit(kind, left, right, threshold) for kind in kinds}
-    best = best_map(fits, needed)
+    room = np.ptp(pair.right.points.xy, axis=0)
+    sound = {kind: one for kind, one in fits.items() if one and false_alarms(one, room, threshold) < ALARM}
+    best = best_map(sound, needed)
     nobody = np.empty((0, 2), np.int64)
     if best is None:
-        many = len(found) >= 3 * needed
-        return Verification(found, None, nobody, many, _verdict(found, None, None, many))
+        many = neighbours and len(found) >= 3 * needed
+        return Verification(found, None, nobody, many, _verdict(found, None, None, many, neighbours))
     lines = fits.get("fundamental") if best.kind != "fundamental" else None
     depth = lines if lines is not None and along(best, lines, left, right, threshold) >= needed else None
     added = nobody
     if complete and best.kind != "fundamental" and depth is None:  # what is at another depth has no known place
         added = missing(pair, found[best.inliers], best.matrix, threshold)
-    return Verification(found, best, added, True, _verdict(found, best, depth, True), depth)
+    return Verification(found, best, added, True, _verdict(found, best, depth, True, neighbours), depth)
+
+
+def false_alarms(found: Map, room: Floats, threshold: float) -> float:
+    """How many maps would explain as many matches if these ended anywhere in the right image, in its points' width and
+    height: Moisan and Stival's number of false alarms (2004).
+
+    The fewest matches that make a map make one; each other one ends near its place, or near its line, by chance.
+    """
+    family, n, k = FAMILIES[found.kind], len(found.inliers), int(found.inliers.sum())
+    area, reach = float(np.prod(room)), math.sqrt(2) * LINE * threshold  # of a line: Sampson's distance is in both
+    near = np.pi * threshold**2 if family.dimension == 2 else 2 * reach * float(np.hypot(*room))
+    fewest, maps = family.sample
+    if k <= fewest or near >= area:
+        return np.inf
+    ways = math.log(maps * (n - fewest)) + _log_binomial(n, k) + _log_binomial(k, fewest)
+    return math.exp(min(700.0, ways + (k - fewest) * math.log(near / area)))
+
+
+def _log_binomial(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def best_map(found: Mapping[Kind, Map | None], needed: int) -> Map | None:
@@ -215,7 +243,7 @@ def along(plane: Map, lines: Map, left: Floats, right: Floats, threshold: float)
     return more if more > SURE * math.sqrt(float((chance * (1 - chance)).sum())) else 0.0
 
 
-def _verdict(pairs: NDArray[np.int64], found: Map | None, depth: Map | None, same: bool) -> str:
+def _verdict(pairs: NDArray[np.int64], found: Map | None, depth: Map | None, same: bool, neighbours: bool) -> str:
     count = len(pairs)
     if found is not None:
         label, inliers = FAMILIES[found.kind].label, int(found.inliers.sum())
@@ -226,6 +254,8 @@ def _verdict(pairs: NDArray[np.int64], found: Map | None, depth: Map | None, sam
         return f"{count} matches agree with their neighbours, but no single map explains them: things moved or bent."
     if count == 0:
         return "These two do not seem to show the same thing: no match was found."
+    if not neighbours:
+        return f"No single map explains the {count} matches: things moved or bent, or these two show different things."
     return f"These two do not seem to show the same thing: the {count} matches do not agree on any map."
 
 

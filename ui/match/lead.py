@@ -108,7 +108,7 @@ def lead(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, stop: Stop 
         added = f" The map finds {len(checked.added)} more." if len(checked.added) else ""
         rejected = int((~checked.verified).sum()) if checked.map is not None else 0
         left_out = f" The other {rejected} are left out." if rejected else ""
-        badge, tone = ("Same scene", "good") if checked.same else ("Not the same scene", "bad")
+        badge, tone = ("Same scene", "good") if checked.same else ("No common scene found", "bad")
         return Lead(checked.verdict, (left_out + added).strip(), badge, "good" if tone == "good" else "bad")
     return noted(answer(run.matching.metrics, *optimality.known(run)), run.matching.result.note)
 

@@ -57,10 +57,11 @@ def final_lines(run: Run) -> list[Line]:
     obeys = np.ones(len(found.pairs), bool) if checked is None else checked.verified | (checked.map is None)
     if checked is not None and not checked.same:
         obeys[:] = False  # a picture full of lines would look like a success
+    refusal = ", rejected by the map" if checked is not None and checked.map is not None else ", obeys no map"
     values = strengths(run) if found.confidence is None else found.confidence
     lines = []
     for k, ((i, j), kind) in enumerate(zip(found.pairs.tolist(), line_kinds(run.pair, found.pairs), strict=True)):
-        text = f"left {i} → right {j}, {line_text(run, k)}" + ("" if obeys[k] else ", rejected by the map")
+        text = f"left {i} → right {j}, {line_text(run, k)}" + ("" if obeys[k] else refusal)
         lines.append(Line(i, j, kind if obeys[k] else "rejected", float(values[k]), text))
     if checked is not None:
         more = zip(checked.added.tolist(), line_kinds(run.pair, checked.added), strict=True)
