@@ -123,6 +123,21 @@ class Tab:
         self.values[content.id] = value
         self.say(part=part, values=True)
 
+    def awaits(self, kind: str) -> str:
+        """The key of the first element of a kind, once it is there."""
+        self.until(lambda: any(kind == each for each, _, _ in self.elements.values()))
+        return next(key for key, (each, _, _) in self.elements.items() if each == kind)
+
+    def choose(self, key: str, option: str) -> None:
+        """An option of radio buttons."""
+        _, content, part = self.elements[key]
+        message = BackMsg()
+        message.rerun_script.query_string, message.rerun_script.fragment_id = self.query, part
+        message.rerun_script.page_script_hash = self.shown
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.string_value = content.id, option
+        self.socket.send(message.SerializeToString())
+
     def settled(self) -> None:
         """The page has been drawn and nothing follows at once."""
         self.until(lambda: self.begun > self.seen)

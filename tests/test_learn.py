@@ -12,11 +12,12 @@ from streamlit.testing.v1 import AppTest
 from adgm import EXACTLY_ONE
 from features.explain import lessons
 from features.recipe import OWN
-from ui.learn import formula, progress, worksheet
+from ui.learn import formula, lectern, progress, worksheet
 from ui.learn import page as learn
 from ui.learn.assignment import as_points, as_text
 from ui.learn.chapter import Chapter
 from ui.learn.chapters import CHAPTERS
+from ui.learn.classroom import near
 from ui.shell.warmup import WarmUp
 
 COURSE = list(CHAPTERS.values())
@@ -48,6 +49,15 @@ def test_the_right_answer_is_among_the_options(chapter: Chapter):
         assert right in chapter.question.options
     assert chapter.told(chapter.defaults)
     assert "{" not in chapter.told(chapter.defaults)
+
+
+@EACH
+def test_every_chapter_asks_a_class_something_that_phones_can_answer(chapter: Chapter):
+    asked, (right, told) = lectern.asked_now(chapter, chapter.defaults), lectern.right_now(chapter, chapter.defaults)
+    kept = asked.read(right)
+    assert near(kept, right, chapter.question.tolerance + 0.005)
+    assert told and "{" not in told
+    assert told not in asked.text and asked == lectern.asked_now(chapter, dict(chapter.defaults))
 
 
 EXPECTED = {

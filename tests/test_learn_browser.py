@@ -1,13 +1,16 @@
 """The Learn page in a real Chromium: by keyboard alone, by mouse, on a locked link, on paper, to Match and back."""
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from experiments.tools.browser import Server
 from experiments.tools.browser import Visit as AnyVisit
+from streamlit_client import connected
 from ui.learn.chapters import CHAPTERS
 
 COURSE = list(CHAPTERS.values())
@@ -63,7 +66,15 @@ def visit(browser, server):
         made.append(Visit(browser, server, query, **how))
         return made[-1]
 
+    def phone(query: str) -> AnyVisit:
+        contexts.append(browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True))
+        return AnyVisit(contexts[-1], f"{server.url}/learn?{query}")
+
+    contexts: list[Any] = []
+    visit.phone = phone
     yield visit
+    for context in contexts:
+        context.close()
     for each in made:
         faults = each.faults()
         each.context.close()
@@ -301,6 +312,50 @@ def test_worksheets_are_taken_away(visit):
         text = Path(coming.value.path()).read_text(encoding="utf-8")
         assert all(chapter.title in text for chapter in COURSE)
         assert ("Answer." in text) == has
+
+
+@pytest.mark.long
+def test_a_class_of_thirty_answers_and_sees_what_came_of_it(visit, server):
+    lecturer = visit("chapter=verdict&present=1")
+    lecturer.key("f")  # out of presenter mode, where a room is opened
+    lecturer.button("For the class").click()
+    lecturer.page.get_by_role("button", name="Let the class answer").click()
+    code = lecturer.page.locator(".join .code").inner_text()
+    lecturer.page.keyboard.press("Escape")
+    lecturer.page.locator(".join").wait_for(state="detached")
+    lecturer.key("f")
+    phone = visit.phone(f"class={code}")
+    options = CHAPTERS["verdict"].question.options
+    with ExitStack() as class_:
+        tabs = [class_.enter_context(connected(server, f"class={code}")) for _ in range(29)]
+        for k, tab in enumerate(tabs):
+            tab.say(page="learn")
+            key = tab.awaits("radio")
+            tab.choose(key, options[k % 2])
+        lecturer.says(re.compile("29 answers"))
+        phone.page.get_by_test_id("stRadio").get_by_text(options[1], exact=True).click()
+        phone.says(re.compile("Your answer is counted"))
+        lecturer.says(re.compile("30 answers"))
+        assert not lecturer.page.locator(".poll-row b").count()
+        lecturer.key("r")
+        counts = lecturer.page.locator(".poll-row b")
+        counts.first.wait_for()
+        assert counts.all_inner_texts() == ["15", "15", "0", "0"]
+        assert not lecturer.page.locator(".poll-row.right").count()
+        lecturer.key("r")
+        lecturer.page.locator(".poll-row.right").wait_for()
+        assert (
+            lecturer.page.locator(".poll-row.right span").inner_text()
+            == f"{CHAPTERS['verdict'].answer(CHAPTERS['verdict'].defaults)} ✓"
+        )
+        phone.says(re.compile(re.escape(CHAPTERS["verdict"].told(CHAPTERS["verdict"].defaults))))
+    phone.page.reload()
+    phone.says(f"Your answer: {options[1]}")
+    lecturer.page.reload()
+    lecturer.says(re.compile(f"Class {code}"))
+    lecturer.key("n")
+    lecturer.at("outliers")
+    phone.says(CHAPTERS["outliers"].question.text)
 
 
 @pytest.mark.long

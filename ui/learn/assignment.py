@@ -11,7 +11,7 @@ from features.explain.lessons import NAMES, NUMBERS
 from features.plots.theme import BLUE, FAINT
 from features.recipe import OWN, Recipe
 from ui.learn import boards, figures, pictures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Poll, Question, Sheet, Values
 from ui.shell import presenter
 
 SIX = tuple(lessons.written(each) for each in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
@@ -113,6 +113,13 @@ for each in lessons.ranking(lessons.triangles()):  # all six, the best first
         "The numbers are the lengths of the edges. An edge laid on another costs the difference of their lengths: if A "
         "goes with 2 and B with 1, edge AB lies on edge 21.",
         f"Compute the energy of all six matchings: {', '.join(SIX)}. Which one is lowest?",
+    ),
+    poll=Poll(
+        lambda values: "Which matching has the lowest energy?",
+        SIX,
+        lambda values: ranked(values)[0].name,
+        lambda values: f"{ranked(values)[0].name} costs least, {ranked(values)[0].energy:.2f}.",
+        ("points",),
     ),
     solution=lambda values: f"{ranked(values)[0].name} costs least, {ranked(values)[0].energy:.2f}",
     recipe=lambda values: Recipe(OWN, model="given"),

@@ -71,6 +71,17 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Poll:
+    """The question as a class answers it on phones, where the page's own is about what is made of the picture."""
+
+    text: Callable[[Values], str]
+    options: tuple[str, ...]
+    answer: Callable[[Values], str]
+    told: Callable[[Values], str]
+    depends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Sheet:
     """The chapter on paper, where nothing can be dragged, moved or pressed."""
 
@@ -94,6 +105,7 @@ class Chapter:
     picture: Callable[["ChapterState"], None]
     answer: Callable[[Values], Answer]
     sheet: Sheet
+    poll: Poll | None = None
     recipe: Callable[[Values], Recipe] | None = None  # its problem, as Match opens it
     brings: Callable[[Values], Pair] | None = None  # the pair that the recipe is about, where no data set has it
     board: Callable[[Values], Mapping[str, Any]] | None = None  # data of its picture, where the browser computes it
@@ -275,7 +287,9 @@ class ChapterState:
                 )
             icon = ":material/play_arrow:" if asked.button == "Run" else ":material/check:"
             st.button(asked.button, key=self.key("check"), type="primary", icon=icon, on_click=self._check)
-        self._reply()
+            if presenter.active():
+                st.button("Reveal", key=self.key("reveal"), icon=":material/visibility:", on_click=self.reveal)
+        self.reply()
 
     def _check(self) -> None:
         asked = self.chapter.question
@@ -285,17 +299,33 @@ class ChapterState:
             return
         right = self.chapter.answer(self.values)
         good = asked.accepts(given, right)
-        self.notes |= {"answer": given, "good": good, "for": self.asked_for()}
+        self.notes |= {"answer": given, "good": good, "for": self.asked_for(), "revealed": False}
         if good:
             self.notes["done"] = True
+        self._after_the_first()
+
+    def reveal(self) -> None:
+        """Give the right answer in place of the student."""
+        self.notes |= {
+            "answer": self.chapter.answer(self.values),
+            "good": True,
+            "for": self.asked_for(),
+            "done": True,
+            "missing": False,
+            "revealed": True,
+        }
+        self._after_the_first()
+
+    def _after_the_first(self) -> None:
         if not self.notes.get("seen"):
             self.notes["seen"] = True
-            self.values.update(asked.then)
+            self.values.update(self.chapter.question.then)
 
     def asked_for(self) -> list[Any]:
         return [self.values[name] for name in self.chapter.question.depends]
 
-    def _reply(self) -> None:
+    def reply(self) -> None:
+        """What the numbers say to the answer that was given."""
         if self.notes.get("missing"):
             st.info("Predict first: choose an answer, a guess will do.", icon=":material/psychology_alt:")
         elif "answer" in self.notes and self.notes["for"] == self.asked_for():
@@ -308,6 +338,8 @@ class ChapterState:
     def compared(self) -> str:
         """The prediction beside what the run says; where nothing is run, a wrong answer alone."""
         asked, given = self.chapter.question, self.notes["answer"]
+        if self.notes.get("revealed"):
+            return ""
         given = f"{given:.2f}" if asked.number else given
         if asked.button == "Run":
             return f"You predicted {given}; the run says {self.chapter.comes_to(self.values)}. "
@@ -330,7 +362,7 @@ def prepared(state: ChapterState) -> None:
         PREPARED.add(choice)
 
 
-def show(chapter: Chapter) -> ChapterState:
+def show(chapter: Chapter, ask: Callable[["ChapterState"], None] = ChapterState.ask) -> ChapterState:
     """The chapter: its claim, the picture on the left; formula, controls and question on the right."""
     state = ChapterState(chapter)
     prepared(state)
@@ -347,7 +379,7 @@ def show(chapter: Chapter) -> ChapterState:
             st.markdown(chapter.says(state.values))
         if chapter.reveals and state.checked and (told := chapter.reveals(state.values)):
             st.markdown(told)
-        state.ask()
+        ask(state)
     with left, st.container(key="learn-picture"):
         chapter.picture(state)
     return state

@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 
 from ui.learn import chapter as frame
-from ui.learn import formula, progress, static_boards, worksheet
+from ui.learn import formula, lectern, phone, progress, static_boards, worksheet
 from ui.learn.chapter import Chapter, ChapterState
 from ui.learn.chapters import CHAPTERS
 from ui.parts.downloads import download
@@ -22,9 +22,13 @@ FIRST = next(iter(CHAPTERS))  # what an address shows that names no chapter
 
 def show() -> None:
     progress.recall(st.session_state.get(progress.KEY), CHAPTERS)
+    if code := st.query_params.get(lectern.WORD):
+        phone.show(code)
+        progress.remember(answered())
+        return
     now = CHAPTERS[current()]
     bar = st.container(horizontal=True, vertical_alignment="center", key="learn-bar")
-    state = frame.show(now)
+    state = frame.show(now, lectern.ask)
     with bar:
         navigation(now, state)
     foot(now, state)
@@ -97,7 +101,8 @@ def navigation(now: Chapter, state: ChapterState) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", key="learn-tools"):
         with st.popover("Glossary", icon=":material/menu_book:"):
             glossary(now)
-        with st.popover("For the class", icon=":material/co_present:"):
+        key = f"for the class {lectern.has_room()}"  # another one closes itself
+        with st.popover("For the class", icon=":material/co_present:", key=key, on_change="rerun"):
             for_the_class(now, state)
 
 
@@ -117,7 +122,9 @@ def glossary(now: Chapter) -> None:
 
 
 def for_the_class(now: Chapter, state: ChapterState) -> None:
-    """Worksheets, presenter mode and links."""
+    """Answers on phones, worksheets, presenter mode and links."""
+    lectern.offer()
+    phone.enter()
     for name, answers in (("Worksheet", False), ("Worksheet with answers", True)):
         download(
             name,

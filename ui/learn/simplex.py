@@ -7,7 +7,7 @@ import numpy as np
 
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, ChapterState, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Poll, Question, Sheet, Values
 
 FIRST = "0.75,0.45,-0.2"
 CANDIDATES = ("1", "2", "3")
@@ -36,7 +36,22 @@ def show_triangle(state: ChapterState) -> None:
 
 
 def alone(values: Values) -> bool:
-    return int((lessons.nearest(target(values["c"])) > 0).sum()) == 1
+    return shares(values) == 1
+
+
+def shares(values: Values) -> int:
+    """How many candidates have a share of the nearest point."""
+    return int((lessons.nearest(target(values["c"])) > 0).sum())
+
+
+def asked(values: Values) -> str:
+    c = ", ".join(f"{value:g}" for value in target(values["c"]))
+    return f"c = ({c}): how many candidates have a share of the nearest point?".replace("-", "−")
+
+
+def told(values: Values) -> str:
+    x = ", ".join(f"{value:.2f}" for value in lessons.nearest(target(values["c"])))
+    return f"{shares(values)}: the nearest point is ({x})."
 
 
 SIMPLEX = Chapter(
@@ -63,6 +78,7 @@ print(lessons.nearest([1.6, -0.1, -0.5]))  # one gets everything""",
     picture=show_triangle,
     board=board,
     answer=alone,
+    poll=Poll(asked, CANDIDATES, lambda values: str(shares(values)), told, ("c",)),
     solution=lambda values: "Beyond a corner, where one entry of c exceeds both others by 1 or more",
     sheet=Sheet(
         lambda values: figures.simplex(target(values["c"])),

@@ -19,6 +19,8 @@ KEYS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("p",), "pause or go on", ("Pause", "Resume", "Hold", "Play")),
     ((".", "ArrowRight"), "a step forward", ("Step", "Step forward")),
     ((",", "ArrowLeft"), "a step back", ("Step back",)),
+    (("r",), "show the answers of the class, then the right one", ("Show answers", "Reveal")),
+    (("q",), "the QR code of the class", ("QR code",)),
     (("n", "PageDown"), "next chapter", ("Next",)),
     (("b", "PageUp"), "previous chapter", ("Previous",)),
 )
