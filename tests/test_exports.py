@@ -320,10 +320,10 @@ def told(data: bytes, **changes) -> bytes:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"left__csv": None}, r"lacks_kernels left\.csv"),
-        ({"pair__json": None}, r"lacks_kernels pair\.json"),
-        ({"left__png": None}, r"lacks_kernels left\.png"),
-        ({"truth__csv": None}, r"lacks_kernels truth\.csv"),
+        ({"left__csv": None}, r"lacks left\.csv"),
+        ({"pair__json": None}, r"lacks pair\.json"),
+        ({"left__png": None}, r"lacks left\.png"),
+        ({"truth__csv": None}, r"lacks truth\.csv"),
         ({"left__png": b"not an image"}, "image"),
         ({"left__csv": b"x,y\n1,nothing\n"}, "nothing"),
         ({"truth__csv": b"left,right\n0,99\n"}, "99"),

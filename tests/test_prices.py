@@ -348,7 +348,7 @@ def test_only_what_is_worse_is_replaced(order):
     best[15 * np.arange(15) + truth] = True
     assert_array_equal(or_from_hyperedges(problem, best), best)
     grown = or_from_hyperedges(problem, empty)
-    assert_allclose(problem.energy(grown), problem.energy(from_hyperedges(problem, 30)))
+    assert_allclose(problem.energy(grown), problem.energy(from_hyperedges(problem)))
     assert problem.energy(grown) < 0
     exact = replace(problem, rows=EXACTLY_ONE, cols=EXACTLY_ONE)
     assert or_from_hyperedges(exact, empty) is empty
