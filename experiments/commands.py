@@ -122,12 +122,10 @@ def run_run(options: argparse.Namespace) -> int:
             experiment,
             path,
             sample=sample,
-            workers=options.workers,
-            scheduler=options.scheduler,
+            workers=runner.Workers(options.workers, options.scheduler, int(options.memory * 2**30)),
             retry=options.retry,
             watch=terminal,
             command=runner.command_line(),
-            memory=int(options.memory * 2**30),
         )
     print(f"{outcome.progress.text}: {runner.rate(outcome)}. Rows are in {path}.")
     for name, peak in sorted(outcome.tally.peak.items()):

@@ -53,6 +53,19 @@ class RunProgress:
 
 
 @dataclass(frozen=True)
+class Workers:
+    """Where the units are run: in this process, in so many others, or on a Dask cluster."""
+
+    count: int = 0  # processes; 0: this one
+    scheduler: str | None = None  # the address of a Dask scheduler
+    memory: int = MEMORY
+    grace: tuple[float, float] = GRACE
+
+
+HERE = Workers()
+
+
+@dataclass(frozen=True)
 class RunOutcome:
     """What a run ended with."""
 
@@ -68,19 +81,16 @@ def run(
     *,
     sample: int | None = None,
     skip: Callable[[Unit], bool] = lambda unit: False,
-    workers: int = 0,
-    scheduler: str | None = None,
+    workers: Workers = HERE,
     retry: bool = False,
     watch: Callable[[RunProgress], object] | None = None,
     command: str = "",
-    memory: int = MEMORY,
-    grace: tuple[float, float] = GRACE,
 ) -> RunOutcome:
-    """Finish an experiment in the store at `path`; what is there already is skipped.
+    """Finish an experiment in the store at `path`; rows that are there already are skipped.
 
-    `sample`: pairs per setting, all if None. `skip`: units that are not wanted. `workers`: processes, 0 for this one;
-    or a Dask `scheduler`. `retry` runs what has no result again. `watch` sees the progress after every batch of rows,
-    and what the workers are at before that; it ends the run by returning True.
+    `sample`: pairs per setting, all if None. `skip`: units that are not wanted. `retry` runs what has no result again.
+    `watch` sees the progress after every batch of rows, and what the workers are doing before that; it ends the run by
+    returning True. `command`: what was typed, for the record.
     """
     check_data(experiment)
     units = [unit for unit in experiment.units(sample) if not skip(unit)]
@@ -90,10 +100,10 @@ def run(
         groups = grouped([unit for unit in units if unit.key not in there])
         todo = sum(len(group.units) for group in groups)
         if groups:
-            store.append([run_record(experiment, sample, workers, scheduler, command), machine()])
+            store.append([run_record(experiment, sample, workers, command), machine()])
         tally, clock = Tally(), Clock(len(units), todo)
         stopped = False
-        source = rows_of(groups, workers, scheduler, tally, memory, grace)
+        source = rows_of(groups, workers, tally)
         try:
             for records in source:
                 if records:
@@ -114,7 +124,7 @@ def finished(
     sample: int | None = None,
     known: Mapping[str, Record] | None = None,
     skip: Callable[[Unit], bool] = lambda unit: False,
-    workers: int = 0,
+    workers: Workers = HERE,
 ) -> list[Record]:
     """The rows of all units, in their order, from `known` ones and the store; what neither has is run first."""
     there = dict(known or {})
@@ -135,19 +145,12 @@ def command_line() -> str:
     return f"python -m experiments {shlex.join(sys.argv[1:])}".strip()
 
 
-def rows_of(
-    groups: Sequence[Group],
-    workers: int,
-    scheduler: str | None,
-    tally: Tally,
-    memory: int,
-    grace: tuple[float, float],
-) -> Generator[list[Record], None, None]:
+def rows_of(groups: Sequence[Group], workers: Workers, tally: Tally) -> Generator[list[Record], None, None]:
     """Rows from wherever they are computed."""
-    if scheduler is not None:
-        yield from run_dask(groups, scheduler, tally)
-    elif workers > 0:
-        yield from run_local(groups, workers, tally, memory=memory, grace=grace)
+    if workers.scheduler is not None:
+        yield from run_dask(groups, workers.scheduler, tally)
+    elif workers.count > 0:
+        yield from run_local(groups, workers.count, tally, memory=workers.memory, grace=workers.grace)
     else:
         yield from run_here(groups, tally)
 
@@ -198,13 +201,13 @@ class Clock:
 # ---- what made the rows ------------------------------------------------------------------------------------------
 
 
-def run_record(experiment: Experiment, sample: int | None, workers: int, scheduler: str | None, command: str) -> Record:
+def run_record(experiment: Experiment, sample: int | None, workers: Workers, command: str) -> Record:
     return {
         "kind": "run",
         "experiment": experiment.to_dict(),
         "sample": sample,
-        "workers": workers,
-        "cluster": scheduler is not None,
+        "workers": workers.count,
+        "cluster": workers.scheduler is not None,
         "command": command,
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),

@@ -164,7 +164,7 @@ def test_parallel_and_serial_runs_give_the_same_rows_also_when_a_worker_dies(tmp
             killed.append(multiprocessing.active_children()[0].pid)
             os.kill(killed[0], signal.SIGKILL)
 
-    outcome = runner.run(RIVALS, parallel, workers=2, watch=kill_one)
+    outcome = runner.run(RIVALS, parallel, workers=runner.Workers(2), watch=kill_one)
     assert rows_of(store.read(parallel)) == rows_of(store.read(serial))
     assert outcome.tally.lost == 1
     assert told[0] == "2 workers are starting"  # before there is any row
@@ -193,7 +193,7 @@ def test_a_unit_that_overruns_is_ended_and_is_a_row_with_its_reason(tmp_path, mo
     )
     monkeypatch.setattr(workers, "serve", serve_stuck)
     experiment = Experiment("limits", "t", (big, small), ("adgm1",), time_limit=0.5)
-    outcome = runner.run(experiment, tmp_path / "rows.jsonl", workers=1, grace=(1.0, 0.1))
+    outcome = runner.run(experiment, tmp_path / "rows.jsonl", workers=runner.Workers(1, grace=(1.0, 0.1)))
     rows = {row["panel"]: row for row in store.read(tmp_path / "rows.jsonl").rows.values()}
     assert rows["big"]["status"] == "failed"
     assert "ended after" in rows["big"]["reason"]
@@ -360,7 +360,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_rows(tmp_path):
                 killed.append(pids[0])
                 os.kill(pids[0], signal.SIGKILL)
 
-        runner.run(RIVALS, cluster_path, scheduler=cluster.scheduler_address, watch=kill_one)
+        runner.run(RIVALS, cluster_path, workers=runner.Workers(scheduler=cluster.scheduler_address), watch=kill_one)
     assert killed
     assert rows_of(store.read(cluster_path)) == rows_of(store.read(serial))
 
@@ -368,4 +368,4 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_rows(tmp_path):
 def test_a_scheduler_that_is_not_there_or_a_missing_dask_is_a_clear_error(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ValueError, match="pip install distributed"):
-        runner.run(SMALL, tmp_path / "rows.jsonl", scheduler="tcp://127.0.0.1:1")
+        runner.run(SMALL, tmp_path / "rows.jsonl", workers=runner.Workers(scheduler="tcp://127.0.0.1:1"))

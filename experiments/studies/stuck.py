@@ -244,6 +244,6 @@ def finished(spec: Experiment, path: Path | None, workers: int = 0) -> list[Reco
         path or Path("runs") / "stuck.jsonl",
         known=shipped,
         skip=lambda unit: unit.variant in RIVALS and pair_of(begun(unit, "")) in searched,
-        workers=workers,
+        workers=runner.Workers(workers),
     )
     return judged(rows)

@@ -14,6 +14,9 @@ do, so that another matching costs less.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import scipy  # whose parts are imported when they are first used
 from numpy.typing import NDArray
@@ -39,29 +42,33 @@ REWARD = 10.0  # for a match
 CAP = 5.0  # of what two matches of neighbours cost
 
 
-def load(
-    *,
-    images: bool,
-    nodes: int,
-    left_outliers: int,
-    outliers: int,
-    candidates: int,
-    neighbours: int,
-    bend: float,
-    noise: float,
-    seed: int,
-) -> Pair:
+@dataclass(frozen=True)
+class Body:
+    """The parameters of the data set; `CELLS.parameters` says what they mean."""
+
+    nodes: int
+    left_outliers: int
+    outliers: int
+    candidates: int
+    neighbours: int
+    bend: float
+    noise: float
+    seed: int
+
+
+def load(*, images: bool, **values: Any) -> Pair:
     """Those that both sides have first, then those of one side alone."""
-    n1, n2 = nodes + left_outliers, nodes + outliers
-    refuse_too_many(n1, n2, min(neighbours, n1 - 1) * n1 * min(candidates, n2) ** 2)
-    rng = np.random.default_rng([seed, 9])
-    spacing = float(np.sqrt(SIZE[0] * SIZE[1] / (nodes + outliers)))
-    body = MARGIN + spread(nodes + left_outliers + outliers, rng)
-    left, there = body[: nodes + left_outliers], np.delete(body, np.s_[nodes : nodes + left_outliers], axis=0)
-    moved = there + spacing * (bend * waves(there, rng) + rng.normal(0, noise, there.shape))
+    chosen = Body(**values)
+    n1, n2, candidates = chosen.nodes + chosen.left_outliers, chosen.nodes + chosen.outliers, chosen.candidates
+    refuse_too_many(n1, n2, min(chosen.neighbours, n1 - 1) * n1 * min(candidates, n2) ** 2)
+    rng = np.random.default_rng([chosen.seed, 9])
+    spacing = float(np.sqrt(SIZE[0] * SIZE[1] / n2))
+    body = MARGIN + spread(n1 + chosen.outliers, rng)
+    left, there = body[:n1], np.delete(body, np.s_[chosen.nodes : n1], axis=0)
+    moved = there + spacing * (chosen.bend * waves(there, rng) + rng.normal(0, chosen.noise, there.shape))
     right = np.clip(moved, 0, np.array(SIZE) + 2 * MARGIN - 1)
-    truth = np.concatenate([np.arange(nodes), np.full(left_outliers, -1)])
-    problem = sparse_problem(left, right, truth, candidates, neighbours)
+    truth = np.concatenate([np.arange(chosen.nodes), np.full(chosen.left_outliers, -1)])
+    problem = sparse_problem(left, right, truth, candidates, chosen.neighbours)
     picture = sheet() if images else None
     views = [View(picture, Keypoints(points)) for points in (left, right)]
     name = f"Generated cells, {len(left)} and {len(right)}, {candidates} candidates"

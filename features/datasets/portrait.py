@@ -6,7 +6,9 @@ people bring. The truth is the map between the two.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -48,24 +50,29 @@ def seen(turn: float, zoom: float, slant: float, noise: float, seed: int) -> Ima
     return from_array(np.clip(np.round(disturbed), 0, 255).astype(np.uint8))
 
 
+@dataclass(frozen=True)
+class Shot:
+    """The parameters of the data set; `PORTRAIT.parameters` says what they mean."""
+
+    turn: float
+    zoom: float
+    slant: float
+    noise: float
+    detector: str
+    points: int
+    tolerance: float
+    seed: int
+
+
 @lru_cache(maxsize=16)
-def load(
-    *,
-    images: bool,
-    turn: float,
-    zoom: float,
-    slant: float,
-    noise: float,
-    detector: str,
-    points: int,
-    tolerance: float,
-    seed: int,
-) -> Pair:
+def load(*, images: bool, **values: Any) -> Pair:
     """What a detector finds in the portrait and in what the camera sees."""
-    pictures = photograph(), seen(turn, zoom, slant, noise, seed)
-    found = detect_both(pictures, detector, dict.fromkeys(SIDES, points))
+    shot = Shot(**values)
+    pictures = photograph(), seen(shot.turn, shot.zoom, shot.slant, shot.noise, shot.seed)
+    found = detect_both(pictures, shot.detector, dict.fromkeys(SIDES, shot.points))
     left, right = (View(picture if images else None, spots) for picture, spots in zip(pictures, found, strict=True))
-    return Pair(left, right, None, f"Photograph, turned by {turn:g}°", camera(turn, zoom, slant), tolerance)
+    known = camera(shot.turn, shot.zoom, shot.slant)
+    return Pair(left, right, None, f"Photograph, turned by {shot.turn:g}°", known, shot.tolerance)
 
 
 PORTRAIT = Dataset(

@@ -6,9 +6,10 @@ The photograph is the sample that matplotlib ships (Grace Hopper, public domain)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -135,35 +136,40 @@ def apart(candidates: Points, near: Points, tolerance: float, count: int) -> NDA
     return free[spread(candidates[free], count)]
 
 
+@dataclass(frozen=True)
+class Copy:
+    """The parameters of the data set; `WARP.parameters` says what they mean."""
+
+    map: str
+    strength: float
+    noise: float
+    detector: str
+    points: int
+    outliers: int
+    left_outliers: int
+    tolerance: float
+    seed: int
+
+
 @lru_cache(maxsize=64)
-def load(
-    *,
-    images: bool,
-    map: str,
-    strength: float,
-    noise: float,
-    detector: str,
-    points: int,
-    outliers: int,
-    left_outliers: int,
-    tolerance: float,
-    seed: int,
-) -> Pair:
+def load(*, images: bool, **values: Any) -> Pair:
     """So many detections that both pictures have, spread over them, and some that only one has.
 
     Two detectors' choices of a few points hardly meet, so the choice is made among all detections, after the truth.
     """
-    every = detected(map, strength, noise, seed, detector, tolerance)
+    copy = Copy(**values)
+    map, strength, noise, seed, tolerance = copy.map, copy.strength, copy.noise, copy.seed, copy.tolerance
+    every = detected(map, strength, noise, seed, copy.detector, tolerance)
     assert every.truth is not None
     left, right = every.left.points.xy, every.right.points.xy
     back = back_map(map, strength, seed)
     both = np.flatnonzero(every.has_partner)
-    both = both[spread(left[both], points)]
+    both = both[spread(left[both], copy.points)]
     true = every.truth[both]
     alone_left, alone_right = every.outliers()
-    alone_right = alone_right[apart(back(right[alone_right]), left[both], tolerance, outliers)]
+    alone_right = alone_right[apart(back(right[alone_right]), left[both], tolerance, copy.outliers)]
     taken = back(right[np.concatenate([true, alone_right])])
-    alone_left = alone_left[apart(left[alone_left], taken, tolerance, left_outliers)]
+    alone_left = alone_left[apart(left[alone_left], taken, tolerance, copy.left_outliers)]
     pair = every.take(np.concatenate([both, alone_left]), np.concatenate([true, alone_right]))
     if not images:
         return pair

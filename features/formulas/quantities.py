@@ -152,6 +152,14 @@ def _signed_area(points: Keypoints, nodes: Nodes) -> Floats:
     return np.asarray((ab[..., 0] * ac[..., 1] - ab[..., 1] * ac[..., 0]) / 2)
 
 
+def _area(points: Keypoints, nodes: Nodes) -> Floats:
+    return np.asarray(np.abs(_signed_area(points, nodes)))
+
+
+def _orientation(points: Keypoints, nodes: Nodes) -> Floats:
+    return np.asarray(np.sign(_signed_area(points, nodes)))
+
+
 def _affine(points: Keypoints, nodes: Nodes) -> Floats:
     """(u, v) with d = a + u (b − a) + v (c − a); 0 where a, b and c lie on a line."""
     a, b, c, d = (points.xy[node] for node in nodes)
@@ -177,12 +185,11 @@ AREA_WEIGHTS, SINES = partial(_tuples, area_ratios), partial(_tuples, angle_sine
 GAP, MEAN_GAP = "gap", "mean_gap"  # of sampled tuples: made when they are looked up
 
 
-def _listed() -> list[Quantity]:
+def _points() -> list[Quantity]:
+    """What is measured of a point: where it lies, what a detector says of it, what its descriptors say of two."""
     one = partial(Quantity, order=1)
-    two = partial(Quantity, order=2)
-    three = partial(Quantity, order=3)
-    four = partial(Quantity, order=4)
     share = "from 0 at the smallest to 1 at the largest of this side"
+    looks = "How different the points look, 0 to √2: RootSIFT, or the layout around them where there is no image."
     found = [
         one("x", label="across", tip="Where the point lies, from the left.", unit="px", of=_xy, column=0),
         one("y", label="down", tip="Where the point lies, from the top.", unit="px", of=_xy, column=1),
@@ -190,147 +197,94 @@ def _listed() -> list[Quantity]:
         one("py", label="down, as a share", tip=f"How far down the point lies, {share}.", of=_share, column=1),
         one("scale", label="size", tip="The diameter of a detected point.", unit="px", of=partial(_own, "size")),
         one("angle", label="angle", tip="The orientation of a detected point.", unit="rad", of=partial(_own, "angle")),
-        one(
-            *("looks",),
-            label="looks",
-            tip="How different the points look, 0 to √2: RootSIFT, or the layout around them where there is no image.",
-            costs=lambda pair: appearance_cost(pair.left, pair.right).astype(np.float64),
-            images=True,
-        ),
+        one("looks", label="looks", tip=looks, costs=_appearance, images=True),
     ]
     for key, descriptor in DESCRIPTORS.items():
         note = f"How different the points are, 0 to 1: {descriptor.note}."
         costs = partial(_described, key)
         found.append(one(key, label=descriptor.label, tip=note, costs=costs, images=descriptor.needs_image))
-    found += [
+    return found
+
+
+def _edges() -> list[Quantity]:
+    """What is measured of an edge, and how the left and the right edge differ."""
+    two = partial(Quantity, order=2)
+    way, both = partial(two, even=False), partial(two, parts=("ux", "uy"))  # turned round, an edge has another way
+    direction = "The edge's direction from the x axis, −π to π."
+    heading = "The edge's direction against the orientation of its first point, −π to π: blind to rotation."
+    reach = "The edge's length divided by the size of its first point: blind to scale."
+    change = "|d1 − d2| / (d1 + d2): 0 for equal lengths, at most 1."
+    cosine = "The cosine of the angle between both edges: 1 for the same direction, −1 for opposite ones."
+    turn = "The angle between the left and the right edge, 0 to π."
+    return [
         two("d", label="length", tip="The length of the edge.", unit="px", of=_polar, column=0),
-        two("dx", label="way across", tip="How far right the edge leads.", unit="px", of=_vector, column=0, even=False),
-        two("dy", label="way down", tip="How far down the edge leads.", unit="px", of=_vector, column=1, even=False),
-        two("ux", label="direction, across", tip="The edge's unit vector, across.", of=_polar, column=1, even=False),
-        two("uy", label="direction, down", tip="The edge's unit vector, down.", of=_polar, column=2, even=False),
-        two(
-            *("dir",),
-            label="direction",
-            tip="The edge's direction from the x axis, −π to π.",
-            unit="rad",
-            of=_direction,
-            even=False,
-        ),
-        two(
-            *("heading",),
-            label="direction seen from the point",
-            tip="The edge's direction against the orientation of its first point, −π to π: blind to rotation.",
-            unit="rad",
-            of=_heading,
-            even=False,
-        ),
-        two(
-            *("reach",),
-            label="length in point sizes",
-            tip="The edge's length divided by the size of its first point: blind to scale.",
-            of=_reach,
-            even=False,
-        ),
-        two(
-            *("change",),
-            label="change of length",
-            tip="|d1 − d2| / (d1 + d2): 0 for equal lengths, at most 1.",
-            symbol=r"\delta",
-            both=_change,
-            parts=("d",),
-        ),
-        two(
-            *("turn",),
-            label="turn",
-            tip="The angle between the left and the right edge, 0 to π.",
-            unit="rad",
-            symbol=r"\alpha",
-            both=_turn,
-            parts=("ux", "uy"),
-        ),
-        two(
-            *("cosine",),
-            label="cosine of the turn",
-            tip="The cosine of the angle between both edges: 1 for the same direction, −1 for opposite ones.",
-            symbol=r"\cos\alpha",
-            both=_cosine,
-            parts=("ux", "uy"),
-        ),
+        way("dx", label="way across", tip="How far right the edge leads.", unit="px", of=_vector, column=0),
+        way("dy", label="way down", tip="How far down the edge leads.", unit="px", of=_vector, column=1),
+        way("ux", label="direction, across", tip="The edge's unit vector, across.", of=_polar, column=1),
+        way("uy", label="direction, down", tip="The edge's unit vector, down.", of=_polar, column=2),
+        way("dir", label="direction", tip=direction, unit="rad", of=_direction),
+        way("heading", label="direction seen from the point", tip=heading, unit="rad", of=_heading),
+        way("reach", label="length in point sizes", tip=reach, of=_reach),
+        two("change", label="change of length", tip=change, symbol=r"\delta", both=_change, parts=("d",)),
+        both("turn", label="turn", tip=turn, unit="rad", symbol=r"\alpha", both=_turn),
+        both("cosine", label="cosine of the turn", tip=cosine, symbol=r"\cos\alpha", both=_cosine),
     ]
+
+
+def _triangles() -> list[Quantity]:
+    """What is measured of a triangle."""
+    three = partial(Quantity, order=3)
+    found = []
     for k, letter in enumerate("abc"):
-        where = f"at corner {letter} of the triangle"
-        after = "abc"[(k + 1) % 3]
+        side = letter + "abc"[(k + 1) % 3]
+        angle = f"The angle at corner {letter} of the triangle, 0 to π."
+        sine = f"The sine of the angle at corner {letter} of the triangle, negative if the corners run the other way."
+        length, symbol = f"The length of the side from {side[0]} to {side[1]}.", rf"\sin\theta_{letter}"
         found += [
-            three(letter, label=f"angle {letter}", tip=f"The angle {where}, 0 to π.", unit="rad", of=_angles, column=k),
-            three(
-                *(f"s{letter}",),
-                label=f"sine {letter}",
-                tip=f"The sine of the angle {where}, negative if the corners run the other way round.",
-                symbol=rf"\sin\theta_{letter}",
-                of=SINES,
-                column=k,
-            ),
-            three(
-                *(f"{letter}{after}",),
-                label=f"side {letter}{after}",
-                tip=f"The length of the side from {letter} to {after}.",
-                unit="px",
-                of=_sides,
-                column=k,
-            ),
+            three(letter, label=f"angle {letter}", tip=angle, unit="rad", of=_angles, column=k),
+            three(f"s{letter}", label=f"sine {letter}", tip=sine, symbol=symbol, of=SINES, column=k),
+            three(side, label=f"side {side}", tip=length, unit="px", of=_sides, column=k),
         ]
-    found += [
-        three(
-            "area", label="area", tip="The area of the triangle.", unit="px²", of=lambda p, n: abs(_signed_area(p, n))
-        ),
-        three(
-            *("orient",),
-            label="orientation",
-            tip="1 if the corners run clockwise on the picture, −1 the other way, 0 on a line.",
-            of=lambda p, n: np.sign(_signed_area(p, n)),
-        ),
-        four(
-            "u",
-            label="affine coordinate u",
-            tip="Where corner d lies: d = a + u (b − a) + v (c − a).",
-            of=_affine,
-            column=0,
-        ),
-        four(
-            "v",
-            label="affine coordinate v",
-            tip="Where corner d lies: d = a + u (b − a) + v (c − a).",
-            of=_affine,
-            column=1,
-        ),
-        four("cross", label="cross-ratio", tip="The ratio of lengths |ac| · |bd| / (|ad| · |bc|).", of=_cross_ratio),
+    turning = "1 if the corners run clockwise on the picture, −1 the other way, 0 on a line."
+    return [
+        *found,
+        three("area", label="area", tip="The area of the triangle.", unit="px²", of=_area),
+        three("orient", label="orientation", tip=turning, of=_orientation),
+    ]
+
+
+def _quadruples() -> list[Quantity]:
+    """What is measured of four points."""
+    four = partial(Quantity, order=4)
+    place, ratio = (
+        "Where corner d lies: d = a + u (b − a) + v (c − a).",
+        "The ratio of lengths |ac| · |bd| / (|ad| · |bc|).",
+    )
+    found = [
+        four("u", label="affine coordinate u", tip=place, of=_affine, column=0),
+        four("v", label="affine coordinate v", tip=place, of=_affine, column=1),
+        four("cross", label="cross-ratio", tip=ratio, of=_cross_ratio),
     ]
     for k, letter in enumerate(LETTERS):
         tip = f"The signed area of the triangle without corner {letter}, as a share: no affine map changes it."
-        found.append(
-            four(
-                f"w{letter}",
-                label=f"area share {letter}",
-                tip=tip,
-                symbol=rf"\lambda_{letter}",
-                of=AREA_WEIGHTS,
-                column=k,
-            )
-        )
-    for order in (3, 4):
-        made = partial(Quantity, order=order, both=_looked_up)
-        found += [
-            made(
-                GAP,
-                label="squared distance",
-                tip="The squared distance of the two tuples in the quantities that they are looked up by.",
-                symbol=r"\|f_1 - f_2\|^2",
-            ),
-            made(
-                MEAN_GAP, label="its mean", tip="The mean of gap over all tuples that are compared.", symbol=r"\gamma"
-            ),
-        ]
+        label, symbol = f"area share {letter}", rf"\lambda_{letter}"
+        found.append(four(f"w{letter}", label=label, tip=tip, symbol=symbol, of=AREA_WEIGHTS, column=k))
     return found
+
+
+def _sampled(order: int) -> list[Quantity]:
+    """What compares a sampled tuple with those that are looked up for it."""
+    made = partial(Quantity, order=order, both=_looked_up)
+    gap = "The squared distance of the two tuples in the quantities that they are looked up by."
+    mean = "The mean of gap over all tuples that are compared."
+    return [
+        made(GAP, label="squared distance", tip=gap, symbol=r"\|f_1 - f_2\|^2"),
+        made(MEAN_GAP, label="its mean", tip=mean, symbol=r"\gamma"),
+    ]
+
+
+def _appearance(pair: Pair) -> Floats:
+    return appearance_cost(pair.left, pair.right).astype(np.float64)
 
 
 def _looked_up(*_: Any) -> Floats:
@@ -341,7 +295,7 @@ def _described(key: str, pair: Pair) -> Floats:
     return np.asarray(DESCRIPTORS[key].cost(pair.left, pair.right), np.float64)
 
 
-QUANTITIES: tuple[Quantity, ...] = tuple(_listed())
+QUANTITIES: tuple[Quantity, ...] = (*_points(), *_edges(), *_triangles(), *_quadruples(), *_sampled(3), *_sampled(4))
 
 
 @cache

@@ -28,15 +28,15 @@ def number(
     span: tuple[float, float],
     step: float,
     help: str,
-    *,
-    label: str | None = None,
-    unit: str = "",
-    paper: float | None = None,
+    **others: Any,
 ) -> Parameter:
-    """A parameter that is a number; whole if its step is a whole number given as int."""
+    """A parameter that is a number; whole if its step is a whole number given as int.
+
+    `others` are further fields of `Parameter`: `label` (otherwise made from the name), `unit`, `paper`.
+    """
     kind: Literal["int", "float"] = "int" if isinstance(step, int) else "float"
-    label = name.replace("_", " ").capitalize() if label is None else label
-    return Parameter(name, label, kind, default, help, *span, symbol=symbol, unit=unit, step=step, paper=paper)
+    label = others.pop("label", name.replace("_", " ").capitalize())
+    return Parameter(name, label, kind, default, help, *span, symbol=symbol, step=step, **others)
 
 
 def choice(name: str, default: str, choices: Sequence[str], help: str) -> Parameter:

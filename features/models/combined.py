@@ -1,7 +1,9 @@
 """The combined model: a weighted sum of terms of order 1, 2 and 3, with a price for leaving points unmatched."""
 
+from dataclasses import dataclass
 from functools import partial
 from math import factorial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,51 +27,57 @@ def neighbour_cost(a: Floats, b: Floats, *, eta: float, weight: float) -> Floats
     return weight * linear_cost(a, b, eta=eta)
 
 
-def terms(
-    pair: Pair,
-    *,
-    unmatched: float,
-    w1: float,
-    descriptor: str,
-    w2: float,
-    graph: str,
-    eta: float,
-    w3: float,
-    triangles: str,
-    neighbours: int,
-    seed: int,
-) -> list[Potential]:
+@dataclass(frozen=True)
+class Choice:
+    """The parameters of the model; `COMBINED.parameters` says what they mean."""
+
+    unmatched: float
+    w1: float
+    descriptor: str
+    w2: float
+    graph: str
+    eta: float
+    w3: float
+    triangles: str
+    neighbours: int
+    seed: int
+
+
+def terms(pair: Pair, **values: Any) -> list[Potential]:
     """Unary, pairwise and third-order terms, each divided by how often a matched point meets it.
 
     So a weight is what one point contributes, whatever the number of points, edges and triangles. Leaving n1 + n2 − 2m
     points unmatched costs u/2 each; up to a constant that is −u for each of the m matches, taken from the unary costs.
     """
-    unary = w1 * DESCRIPTORS[descriptor].cost(pair.left, pair.right) if w1 else np.zeros(pair.shape)
-    potentials: list[Potential] = [Dense(unary - unmatched)]
-    if w2:
-        potentials.append(_edges(pair, w2, graph, eta))
-    if w3:
-        potentials.append(_triangles(pair, w3, triangles, neighbours, seed))
+    chosen = Choice(**values)
+    unary = (
+        chosen.w1 * DESCRIPTORS[chosen.descriptor].cost(pair.left, pair.right) if chosen.w1 else np.zeros(pair.shape)
+    )
+    potentials: list[Potential] = [Dense(unary - chosen.unmatched)]
+    if chosen.w2:
+        potentials.append(_edges(pair, chosen))
+    if chosen.w3:
+        potentials.append(_triangles(pair, chosen))
     return potentials
 
 
-def _edges(pair: Pair, weight: float, graph: str, eta: float) -> Formula:
+def _edges(pair: Pair, chosen: Choice) -> Formula:
     """Where either edge belongs to its graph (either: see model A)."""
     points = [view.points.xy for view in (pair.left, pair.right)]
-    graphs = [GRAPHS[graph].build(xy) for xy in points]
+    graphs = [GRAPHS[chosen.graph].build(xy) for xy in points]
     degree = min(2 * len(one) / one.size for one in graphs) or 1.0
     left, right = (edge_vectors(xy) for xy in points)
-    cost = partial(neighbour_cost, eta=eta, weight=weight / degree)
+    cost = partial(neighbour_cost, eta=chosen.eta, weight=chosen.w2 / degree)
     return Formula(left, right, cost, left_edges=graphs[0].edges, right_edges=graphs[1].edges, where="either")
 
 
-def _triangles(pair: Pair, weight: float, triangles: str, neighbours: int, seed: int) -> Sparse:
+def _triangles(pair: Pair, chosen: Choice) -> Sparse:
     """Rewards, not costs: triples that are not among the neighbours count as not similar at all."""
     left, right = pair.left.points.xy, pair.right.points.xy
-    options = {"seed": seed} if triangles == "random_triangles" else {}
-    triples = GRAPHS[triangles].build(left, **options).edges
-    found = similar_tuples(left, right, angle_sines, triples, neighbours, seed)
-    per_point = weight * len(left) / (factorial(3) * len(triples))
+    options = {"seed": chosen.seed} if chosen.triangles == "random_triangles" else {}
+    triples = GRAPHS[chosen.triangles].build(left, **options).edges
+    found = similar_tuples(left, right, angle_sines, triples, chosen.neighbours, chosen.seed)
+    per_point = chosen.w3 * len(left) / (factorial(3) * len(triples))
     return Sparse(found.variables(len(right)), -per_point * found.similarity, symmetric=True)
 
 

@@ -1,4 +1,4 @@
-"""Start the app, wherever it is installed; `adgm-explorer` without a word does it (`ui.shell.command`)."""
+"""Start the app from a clone or an installed wheel; the command `adgm-explorer` alone does it (`ui.shell.command`)."""
 
 import os
 import sys
