@@ -165,9 +165,11 @@ def test_two_pictures_are_taken_with_the_camera_and_others_follow(visit, browser
         page.settled()
         page.page.get_by_role("button", name="Take Photo").click()
     page.says(re.compile("^Photographs|points · Photographs"))
-    page.wait_until(lambda: page.board("board => board.points.length === 2"))
+    page.wait_until(lambda: page.board("board => board.images.every(image => image?.pixels)"))
+    sides = page.board("board => board.images.map(image => [image.pixels.width, image.pixels.height])")
+    assert sides[0] == sides[1]
     page.main.get_by_role("button", name="Your photographs").click()  # once more: other photographs
-    page.says("First photograph")
+    assert page.says("First photograph").is_visible()
 
 
 def opened(page: Visit, file: Path) -> Visit:

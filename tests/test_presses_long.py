@@ -141,6 +141,8 @@ def test_every_press_on_debug_is_done_beside_a_change(server: Server):
                 tab.pump(rng.uniform(0.0, 0.25))
                 tab.say(values=True)
                 tab.until(lambda shows=shows: tab.says(shows), 60)
+                tab.settled()
+                assert tab.says(shows), f"{key}: then {list(tab.texts.values())}"
 
 
 ADDRESSES = (

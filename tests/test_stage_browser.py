@@ -55,11 +55,11 @@ def test_with_points_only_partners_have_one_colour(many):
     many.wait_until(lambda: many.board("board => board.memory.look") == "points")
     pairs = many.board("board => board.wanted.slice(0, 6).map((line) => [line.i, line.j])")
 
-    def alike() -> bool:
-        found = [many.board(COLOURS, pair) for pair in pairs]
-        return all(left == right for left, right in found) and len({str(left) for left, _ in found}) > 3
+    def colours() -> list[list[list[int]]]:
+        return [many.board(COLOURS, pair) for pair in pairs]
 
-    many.wait_until(alike)
+    many.wait_until(lambda: len({str(left) for left, _ in colours()}) > 3)
+    assert all(left == right for left, right in colours())
     many.press("Lines")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from streamlit import net_util, runtime
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime import caching
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -173,8 +174,12 @@ def test_a_press_in_a_part_that_is_gone_is_for_the_whole_page(patched):
     assert [said.fragment_id for said in session.handed_on] == ["live", ""]
 
 
-def test_nobody_empties_the_caches(patched):
-    AppSession._handle_clear_cache_request(SimpleNamespace())
+def test_nobody_empties_the_caches(patched, monkeypatch):
+    kept = SimpleNamespace(_session_state={"of": "a visitor"})
+    for cache in (caching.cache_data, caching.cache_resource):
+        monkeypatch.setattr(cache, "clear", lambda: kept._session_state.clear())
+    AppSession._handle_clear_cache_request(kept)
+    assert kept._session_state == {"of": "a visitor"}
 
 
 # ------------------------------------------------------------------ other sites
