@@ -1,11 +1,10 @@
 """`match(left, right)`: the one way from two images to what is shown; command line, app and experiments take it."""
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +136,80 @@ class Matching:
         return STRENGTHS[self.sense]
 
 
+class RecipeFields(TypedDict, total=False):
+    """The fields of a `Recipe` that a caller of `match` may name; its points are the parameter `points`."""
+
+    dataset: str
+    dataset_params: Mapping[str, Any]
+    model: str
+    model_params: Mapping[str, Any]
+    method: str
+    method_options: Mapping[str, Any]
+    point_params: Mapping[str, Any]
+    check: str
+
+
+class Options(RecipeFields, total=False):
+    """Those, and how the run is followed."""
+
+    curve: bool
+    watch: Callable[[Any], object] | None
+    every: int
+    time_limit: float | None
+    progress: bool
+
+
+@dataclass(frozen=True)
+class Following:
+    """How a run is followed; see `match`."""
+
+    curve: bool = False
+    watch: Callable[[Any], object] | None = None
+    every: int = 50
+    time_limit: float | None = None
+    progress: bool = False
+
+    def solve(self, recipe: Recipe, pair: Pair) -> Matching:
+        """Build the problem and solve it."""
+        problem = recipe.problem(pair)
+        rounded = RoundedCurve(problem) if self.curve else None
+        seen = [each for each in (rounded, self.watch) if each is not None]
+
+        def look(state: Any) -> bool:
+            return True in [each(state) for each in seen]
+
+        most = getattr(recipe.method_object(), "max_iter", None)
+        with Progress(most, look) if self.progress else nullcontext(look) as watch:
+            result = recipe.run(problem, watch=watch, every=self.every, time_limit=self.time_limit)
+        return Matching(recipe, pair, problem, result, rounded)
+
+
+FOLLOWING = tuple(Following.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is given to `match` beside two images."""
+
+    points: tuple[PointSource, PointSource]
+    truth: TruthSource
+    mask: tuple[str | None, str | None]
+    name: str | None
+
+    def alone(self, what: str, *, right: object = None, allowed: Collection[str] = ()) -> None:
+        """Refuse all but what is `allowed` beside something that has its own."""
+        given = {
+            "a right image": right,
+            "points": _given(self.points) or None,
+            "truth": self.truth,
+            "name": self.name,
+            "a mask": self.mask if any(self.mask) else None,
+        }
+        for name, value in given.items():
+            if value is not None and name not in allowed:
+                raise ValueError(f"A {what} was given, and {name} beside it; it has its own.")
+
+
 def match(
     left: Source | Graph | Pair | Recipe | None,
     right: Source | Graph | Recipe | None = None,
@@ -146,16 +219,11 @@ def match(
     truth: TruthSource = None,
     mask: tuple[str | None, str | None] = (None, None),
     name: str | None = None,
-    curve: bool = False,
-    watch: Callable[[Any], object] | None = None,
-    every: int = 50,
-    time_limit: float | None = None,
-    progress: bool = False,
-    **changes: Any,
+    **options: Unpack[Options],
 ) -> Matching:
     """Match two images, two sets of points or two graphs.
 
-    What is given chooses the model, unless `recipe` or `changes` do: images the one for photographs, on SIFT points;
+    What is given chooses the model, unless `recipe` or `options` do: images the one for photographs, on SIFT points;
     points their graphs (model A); networkx graphs, and pairs that bring a problem, their own costs.
 
     Parameters
@@ -173,12 +241,11 @@ def match(
         Where points are looked for, such as ``("keep 40 30 400 300, drop 9 9 50 50", None)`` in pixels.
     name : str, optional
         A title of the pair.
-    curve : bool
-        Whether assignments on the way are rounded too, for `Matching.curve`.
-    watch, every, time_limit, progress
-        As in `adgm.solve`: a function told of the run every so many iterations, seconds of computing, a line on stderr.
-    **changes
-        Fields of the recipe, such as ``model="B", model_params={"sigma2": 900}, method="rrwm"``.
+    **options
+        Fields of the recipe, such as ``model="B", model_params={"sigma2": 900}, method="rrwm"``. And how the run is
+        followed: `watch`, `every`, `time_limit`, `progress` as in `adgm.solve` (a function told of the run every so
+        many iterations, seconds of computing, a line on stderr); with ``curve=True`` assignments on the way are
+        rounded, too, for `Matching.curve`.
 
     Returns
     -------
@@ -200,48 +267,41 @@ def match(
     >>> match(None, None, points=(left, right)).pairs.tolist()
     [[0, 0], [1, 1], [2, 2], [3, 3]]
     """
+    following = Following(**{one: options.pop(one) for one in FOLLOWING if one in options})  # type: ignore[misc]
     if isinstance(right, Recipe):
         if recipe is not None:
             raise ValueError("Two recipes were given; expected one.")
         right, recipe = None, right
-    if isinstance(left, Pair | Recipe):
-        beside = {"a right image": right, "points": points if _given(points) else None, "truth": truth, "name": name}
-        beside |= {"a mask": mask if any(mask) else None}
-        _alone(type(left).__name__.lower(), beside)
+    return following.solve(*_chosen(left, right, recipe, Beside(points, truth, mask, name), options))
+
+
+def _chosen(
+    left: Source | Graph | Pair | Recipe | None,
+    right: Source | Graph | None,
+    recipe: Recipe | None,
+    beside: Beside,
+    changes: Mapping[str, Any],
+) -> tuple[Recipe, Pair]:
+    """How things are matched, and the pair that they make."""
     if isinstance(left, Recipe):
+        beside.alone("recipe", right=right)
         if recipe is not None:
             raise ValueError("Two recipes were given; expected one.")
         recipe = _changed(left, changes)
-        pair = recipe.pair()
-    elif isinstance(left, Pair):
-        recipe, pair = of_pair(left, _changed(recipe or suited(left), changes))
-    elif isinstance(left, Graph) or isinstance(right, Graph):
+        return recipe, recipe.pair()
+    if isinstance(left, Pair):
+        beside.alone("pair", right=right)
+        return of_pair(left, _changed(recipe or suited(left), changes))
+    if isinstance(left, Graph) or isinstance(right, Graph):
         if not (isinstance(left, Graph) and isinstance(right, Graph)):
             raise ValueError("One graph was given; expected two.")
-        _alone("graph", {"points": points if _given(points) else None, "a mask": mask if any(mask) else None})
-        recipe, pair = _changed(recipe or GIVEN, changes), graph_pair(left, right, truth, name)
-    else:
-        recipe = _of_images((left, right), points, masked(recipe, mask), changes)
-        detector = None if recipe.points == OWN else recipe.points
-        how: dict[str, Any] = {"detector": detector, "counts": recipe.wanted, "slants": recipe.slants}
-        pair = read_pair(left, right, points=points, truth=truth, name=name, **how)
-    problem = recipe.problem(pair)
-    rounded = RoundedCurve(problem) if curve else None
-    seen = [each for each in (rounded, watch) if each is not None]
-
-    def look(state: Any) -> bool:
-        return True in [each(state) for each in seen]
-
-    with Progress(getattr(recipe.method_object(), "max_iter", None), look) if progress else nullcontext(look) as told:
-        result = recipe.run(problem, watch=told, every=every, time_limit=time_limit)
-    return Matching(recipe, pair, problem, result, rounded)
-
-
-def _alone(what: str, beside: Mapping[str, Any]) -> None:
-    """Refuse what was given beside something that has its own."""
-    for name, value in beside.items():
-        if value is not None:
-            raise ValueError(f"A {what} was given, and {name} beside it; it has its own.")
+        beside.alone("graph", allowed=("truth", "name"))
+        return _changed(recipe or GIVEN, changes), graph_pair(left, right, beside.truth, beside.name)
+    recipe = _of_images((left, right), beside.points, masked(recipe, beside.mask), changes)
+    detector = None if recipe.points == OWN else recipe.points
+    how: dict[str, Any] = {"detector": detector, "counts": recipe.wanted, "slants": recipe.slants}
+    pair = read_pair(left, right, points=beside.points, truth=beside.truth, name=beside.name, **how)
+    return recipe, pair
 
 
 def of_pair(pair: Pair, recipe: Recipe) -> tuple[Recipe, Pair]:
@@ -273,7 +333,7 @@ def _given(points: Sequence[PointSource]) -> list[str]:
 def _changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     """The recipe with other fields, or an error that names what may have been meant."""
     fields = list(Recipe.__dataclass_fields__)
-    known = [*fields, *(name for name in inspect.signature(match).parameters if name not in ("recipe", "changes"))]
+    known = [*fields, "left", "right", *Beside.__dataclass_fields__, *FOLLOWING]
     for name in changes:
         if name in fields:
             continue
