@@ -6,9 +6,7 @@ are turned into index tuples over the variables that exist.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any, Literal, NamedTuple
@@ -17,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adgm import _kernels as kernels
-from adgm._kernels import FloatArray, IndexArray, LongArray, Neighbours
+from adgm._kernels import FloatArray, LongArray
+from adgm.costs.links import Links, in_threads, neighbours, places
 from adgm.costs.numbers import SAMPLE, finite, first_beyond, limited, some_of, unusable
 from adgm.layout import Layout
-from adgm.machine.deadline import carried, check_time
+from adgm.machine.deadline import check_time
 
 CHUNK = 1 << 15  # costs of a formula computed at once: its temporaries stay in the cache
-WORKERS = int(os.environ.get("ADGM_THREADS", 0)) or os.cpu_count() or 1  # threads that compute columns
 MAX_ORDER = 8  # D! orderings of a symmetric hyperedge: beyond this nobody can wait for a single row
 
 
@@ -116,12 +114,6 @@ class Dense:
         costs = self.over(layout).reshape(-1)
         return costs[some_of(costs.size)]
 
-    def flipped(self, shape: tuple[int, int]) -> Dense:
-        """The same costs with the two graphs exchanged."""
-        tensor = self.tensor(shape)
-        old = np.arange(tensor.shape[0]).reshape(shape).T.reshape(-1)
-        return Dense(tensor[np.ix_(*[old] * tensor.ndim)])
-
     def taken(self, shape: tuple[int, int], rows: LongArray, cols: LongArray) -> Dense:
         """The costs of these nodes of the two graphs only, in this order."""
         tensor = self.tensor(shape)
@@ -207,28 +199,12 @@ class Sparse:
         some = some_of(len(self.costs))
         return Sparse(self.indices[some], self.costs[some]).entries(layout).costs
 
-    def flipped(self, shape: tuple[int, int]) -> Sparse:
-        """The same costs with the two graphs exchanged."""
-        i1, i2 = np.divmod(self.indices, shape[1])
-        return Sparse(i2 * shape[0] + i1, self.costs, self.symmetric)
-
     def taken(self, shape: tuple[int, int], rows: LongArray, cols: LongArray) -> Sparse:
         """The costs of these nodes of the two graphs only, in this order."""
         old = np.divmod(self.indices, shape[1])
         i1, i2 = places(rows, shape[0])[old[0]], places(cols, shape[1])[old[1]]
         kept = ((i1 >= 0) & (i2 >= 0)).all(axis=1)
         return Sparse((i1 * len(cols) + i2)[kept], self.costs[kept], self.symmetric)
-
-
-class Links(NamedTuple):
-    """Pairs of variables that a formula on edges ties together: those of j are target[start[j] … start[j + 1]]."""
-
-    start: LongArray
-    target: IndexArray
-
-    def owners(self, low: int, high: int) -> LongArray:
-        """The variables low … high, each as often as it has partners."""
-        return np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
 
 
 Attributes = Callable[[LongArray, LongArray], FloatArray]
@@ -438,17 +414,6 @@ class Formula:
         costs = self.between(i1[counted], j1[counted], i2[counted], j2[counted])
         return costs[np.isfinite(costs)]
 
-    def flipped(self, shape: tuple[int, int]) -> Formula:
-        """The same costs with the two graphs exchanged."""
-        return replace(
-            self,
-            left=self.right,
-            right=self.left,
-            left_edges=self.right_edges,
-            right_edges=self.left_edges,
-            cost=lambda a, b: self.cost(b, a),
-        )
-
     def taken(self, shape: tuple[int, int], rows: LongArray, cols: LongArray) -> Formula:
         """The costs of these nodes of the two graphs only, in this order."""
         given = zip((self.left, self.right), (self.left_edges, self.right_edges), (rows, cols), shape, strict=True)
@@ -468,33 +433,7 @@ def _of_nodes(
     return lambda i, j: attributes(nodes[i], nodes[j]), edges
 
 
-def places(nodes: LongArray, count: int) -> LongArray:
-    """Where each of `count` nodes stands among some, −1 for those that are not there."""
-    at = np.full(count, -1)
-    at[nodes] = np.arange(len(nodes))
-    return at
-
-
 RULES = {"either": kernels.EITHER, "both": kernels.BOTH}
-
-
-def neighbours(edges: LongArray | None, nodes: int) -> Neighbours:
-    """Undirected edges as lists of neighbours; no edges: nobody has any."""
-    both = np.empty((0, 2), np.int64) if edges is None else np.concatenate([edges, edges[:, ::-1]])
-    both = both[np.lexsort(both.T[::-1])]
-    start = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=nodes))]).astype(np.int64)
-    return Neighbours(start, both[:, 1].astype(np.uint32))
-
-
-def in_threads(work: Callable[..., object], items: Iterable[tuple[Any, ...]]) -> None:
-    """work(*item) for all items on `WORKERS` threads; the first error ends it."""
-    if WORKERS == 1:
-        for item in items:
-            work(*item)
-        return
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for done in [pool.submit(carried(work), *item) for item in items]:
-            done.result()
 
 
 Potential = Dense | Sparse | Formula

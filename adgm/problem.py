@@ -378,9 +378,3 @@ class Problem:
         mask = None if self.candidates is None else self.candidates[np.ix_(i1, i2)]
         potentials = [p.taken(self.shape, i1, i2) for p in self.potentials]
         return Problem((len(i1), len(i2)), potentials, self.rows, self.cols, mask, self.memory)
-
-    def transposed(self) -> "Problem":
-        """The same problem with the two graphs exchanged."""
-        mask = None if self.candidates is None else np.ascontiguousarray(self.candidates.T)
-        flipped = [p.flipped(self.shape) for p in self.potentials]
-        return Problem(self.shape[::-1], flipped, self.cols, self.rows, mask, self.memory)

@@ -1,6 +1,7 @@
 """Problems that several tests use."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,27 @@ GENERAL = (".dd", ".dd.xz", ".npz")  # the problem files that take any problem o
 
 def distances(points: np.ndarray) -> np.ndarray:
     return np.linalg.norm(points[:, None] - points[None], axis=2)
+
+
+def transposed(problem: Problem) -> Problem:
+    """The same problem with the two graphs exchanged."""
+    n1, n2 = problem.shape
+    old = np.arange(n1 * n2).reshape(n1, n2).T.reshape(-1)
+
+    def exchanged(kind: Dense | Sparse | Formula) -> Dense | Sparse | Formula:
+        if isinstance(kind, Dense):
+            tensor = kind.tensor(problem.shape)
+            return Dense(tensor[np.ix_(*[old] * tensor.ndim)])
+        if isinstance(kind, Sparse):
+            i1, i2 = np.divmod(kind.indices, n2)
+            return Sparse(i2 * n1 + i1, kind.costs, kind.symmetric)
+        sides = {"left": kind.right, "right": kind.left}
+        edges = {"left_edges": kind.right_edges, "right_edges": kind.left_edges}
+        return replace(kind, **sides, **edges, cost=lambda a, b: kind.cost(b, a))
+
+    mask = None if problem.candidates is None else np.ascontiguousarray(problem.candidates.T)
+    potentials = [exchanged(kind) for kind in problem.potentials]
+    return Problem((n2, n1), potentials, problem.cols, problem.rows, mask, problem.memory)
 
 
 def squared_difference(a, b):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adgm import EXACTLY_ONE, Problem, Sparse, potentials, solve
-from adgm.costs import tables
+from adgm import EXACTLY_ONE, Problem, Sparse, solve
+from adgm.costs import links, tables
 from adgm.costs.affinity import affinity
 from oracles import contraction, energy
 
@@ -70,7 +70,7 @@ def test_what_is_not_six_equal_copies_is_taken_as_it_is(what):
 
 
 def test_copies_are_found_by_several_threads(monkeypatch):
-    monkeypatch.setattr(potentials, "WORKERS", 3)
+    monkeypatch.setattr(links, "WORKERS", 3)
     monkeypatch.setattr(tables, "WORTH_A_THREAD", 1)
     rng = np.random.default_rng(4)
     index, cost = triples(rng, 30)

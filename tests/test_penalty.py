@@ -12,7 +12,7 @@ from adgm import ADGM, ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Dense, Formula, P
 from adgm.penalty import AUTO, coupling_strength
 from adgm.search.local_search import improve
 from tests.oracles import tensors
-from tests.problems import distances, mixed, planted, squared_difference
+from tests.problems import distances, mixed, planted, squared_difference, transposed
 
 RULES = [(AT_MOST_ONE, AT_MOST_ONE), (EXACTLY_ONE, AT_MOST_ONE), (ANY, AT_MOST_ONE), (ANY, ANY)]
 cases = given(st.sampled_from(RULES), st.integers(2, 4), st.integers(0, 10**6), st.booleans())
@@ -68,7 +68,7 @@ def test_the_unit_of_the_costs_does_not_matter(rules, order, seed, masked):
 @cases
 def test_which_graph_comes_first_does_not_matter(rules, order, seed, masked):
     problem = dressed(rules, order, seed, masked)
-    assert_allclose(coupling_strength(problem.transposed()), coupling_strength(problem), rtol=1e-6)
+    assert_allclose(coupling_strength(transposed(problem)), coupling_strength(problem), rtol=1e-6)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

@@ -27,7 +27,7 @@ from adgm import (
 from adgm.options import option, options
 from adgm.problem import CONSTRAINTS
 from oracles import allowed, augmented_lagrangian, brute_force, contraction, project_lines
-from problems import distances, mixed, planted, squared_difference
+from problems import distances, mixed, planted, squared_difference, transposed
 
 PARENTS = {"star": lambda d: 0, "chain": lambda d: d - 1}
 FEASIBLE = [c for c in product(CONSTRAINTS, repeat=2) if not (c[1] == EXACTLY_ONE and c[0] != ANY)]
@@ -107,7 +107,7 @@ def test_the_reference_sums_over_the_tensors_written_out():
 def test_the_reference_projects_line_by_line(rows, cols):
     problem = mixed((3, 4), 1, rows=rows, cols=cols)
     points = np.random.default_rng(1).normal(size=problem.shape)
-    for each, block in product((problem, problem.transposed()), (0, 1)):
+    for each, block in product((problem, transposed(problem)), (0, 1)):
         constraint, axis = block_rule(each, block)
         at = points.reshape(each.shape)
         found = each.matrix(reference.project(each, at.reshape(-1), block))
@@ -203,7 +203,7 @@ def test_the_unit_of_the_costs_changes_nothing_but_the_energy(order, factor):
 @pytest.mark.parametrize("shape", [(5, 7), (5, 5)], ids=str)
 def test_transposing_the_problem_transposes_the_matching(order, shape):
     problem, _ = planted(shape, order, seed=2)
-    one, other = (solve(p, ADGM(rho0=0.1)) for p in (problem, problem.transposed()))
+    one, other = (solve(p, ADGM(rho0=0.1)) for p in (problem, transposed(problem)))
     assert_array_equal(one.pairs[np.argsort(one.pairs[:, 1])], other.pairs[:, ::-1])
     assert_allclose(one.energy, other.energy)
 

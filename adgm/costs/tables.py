@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import _kernels as kernels
-from adgm import potentials
 from adgm._kernels import Columns, Fibers, FloatArray, IndexArray, LongArray, Tables, Triples
+from adgm.costs import links
+from adgm.costs.links import Links
 from adgm.costs.numbers import first_beyond, largest_of, unusable
 from adgm.layout import Layout
 from adgm.machine.deadline import carried, check_time, waited_for
-from adgm.potentials import CHUNK, Dense, Entries, Formula, Links, Potential
+from adgm.potentials import CHUNK, Dense, Entries, Formula, Potential
 
 DENSE_SHARE = 0.2  # of all pairs: a potential on more edges than this is faster as a matrix
 FULL = 24  # pairs of variables per hyperedge up to which a tree of third order has a node for every pair
@@ -128,7 +129,7 @@ def folded(entries: Entries, n: int) -> Entries:
         found = kernels.survey_copies(index[part], cost[part], bits[part], n, rows, costs)
         return found, rows[: found[0, 0]], costs[: found[0, 0]]
 
-    workers = min(potentials.WORKERS, 1 + m // WORTH_A_THREAD)
+    workers = min(links.WORKERS, 1 + m // WORTH_A_THREAD)
     parts = [slice(len(cost) * w // workers, len(cost) * (w + 1) // workers) for w in range(workers)]
     with ThreadPoolExecutor(workers) as pool:
         surveys = list(pool.map(carried(survey), parts) if workers > 1 else map(survey, parts))
@@ -212,17 +213,17 @@ class PairwiseColumns:
         """The same, in the order given, a few pieces ahead on all cores where there are many."""
         step = max(1, CHUNK // self.layout.n)
         pieces = [columns[at : at + step] for at in range(0, len(columns), step)]
-        if len(pieces) < 64 or potentials.WORKERS == 1:
+        if len(pieces) < 64 or links.WORKERS == 1:
             for some in pieces:
                 check_time()
                 yield some, self.compute(some)
             return
-        with ThreadPoolExecutor(potentials.WORKERS) as pool:
+        with ThreadPoolExecutor(links.WORKERS) as pool:
             ahead: deque[tuple[IndexArray | LongArray, Future[FloatArray]]] = deque()
             for some in pieces:
                 check_time()
                 ahead.append((some, pool.submit(carried(self.compute), some)))
-                if len(ahead) > 2 * potentials.WORKERS:
+                if len(ahead) > 2 * links.WORKERS:
                     ready, values = ahead.popleft()
                     yield ready, values.result()
             yield from ((some, values.result()) for some, values in ahead)
