@@ -64,6 +64,7 @@ def debugging(browser: Any, server: Server) -> dict[str, bytes]:
     page.finish()
     page.press("Why? Open in Debug")
     page.settled()
+    page.main.get_by_role("radio", name=re.compile("Ledger$")).click()
     page.choose("Match", "the whole matching")
     taken = {"ledger": lit(page)}
     page.main.get_by_role("radio", name=re.compile("Way back$")).click()

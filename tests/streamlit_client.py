@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state.common import user_key_from_element_id
+from streamlit.testing.v1 import AppTest
 
 from experiments.tools.browser import BEGINS_AGAIN, PATIENCE, Server
 
@@ -198,3 +199,9 @@ def connected(server: Server, query: str = "") -> Iterator[Tab]:
     words: Any = ["streamlit", "PLACEHOLDER_AUTH_TOKEN"]
     with connect(address, subprotocols=words, max_size=None) as socket:
         yield Tab(server, socket, query)
+
+
+def component_data(test: AppTest, part: str) -> dict[str, Any]:
+    """Of a page without a browser (AppTest): what is sent to the component whose data have such a part."""
+    sent = (json.loads(element.proto.json) for element in test.get("bidi_component") if element.proto.json)
+    return next((data for one in sent if isinstance(one, list) for data in one if part in data), {})

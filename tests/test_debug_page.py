@@ -103,13 +103,14 @@ def test_the_ledger_is_about_the_match_in_focus(case):
     said = text(page(case, focus=match))
     assert f"**Left {match[0]} → right {match[1]}**" in said
     assert repr(case.ledger(match).total) in said and "to the last digit" in said
-    whole = page(case, focus=match)
+    whole = page(case, focus=match)  # the ledger is what opens for a match; without one, the histograms do
+    assert page(case).session_state[TOOL] == TABS[0].label == "Right or wrong"
     whole.selectbox[0].set_value("the whole matching")
     assert f"{len(case.wrong)} matches differ" in text(run(whole))
 
 
 def test_other_runs_say_what_they_prove_and_can_be_looked_at(case):
-    test = page(case)
+    test = page(case, tool="Ledger")
     test.button(key="ask ('retry', 'careful')").click()
     test = finish(run(test))
     assert "The careful search ends with" in text(test)

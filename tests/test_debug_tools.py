@@ -1,5 +1,6 @@
 """The Debug page's tools for a whole model: what each computes in the background, and what its tab shows (AppTest)."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,11 +9,17 @@ from streamlit.testing.v1 import AppTest
 from features import match
 from features.explain import case_of
 from features.explain.fitting import Fit
+from features.explain.separation import separations
 from features.explain.sweeps import Axis, sweep
+from features.explain.versus import Line, Versus
+from features.judge.intervals import Interval
+from features.models import written
 from features.recipe import OWN, Recipe
-from ui.debug import failures
+from streamlit_client import component_data
+from ui.debug import failures, versus
 from ui.jobs.task import Task
 from ui.parts.charts import tools as charts
+from ui.parts.escape import literal
 from ui.parts.run_book import Book
 from ui.shell.session_slots import BOOK, CASE, FOCUS, RECIPE, TOOL, WORK
 
@@ -113,9 +120,63 @@ def test_a_fit_shows_both_sets_of_pairs_before_and_after_and_goes_to_match(case)
     assert test.session_state[RECIPE.name].model_params == found.recipe.model_params
 
 
+# ---- right or wrong, and two models ------------------------------------------------------------------------------
+
+
+def test_ready_models_are_judged_by_part_and_go_to_match_as_formulas(case):
+    third = case_of(replace(WRONG, model="A", model_params={"eta": 0.25}))
+    test = opened("Right or wrong", third)
+    parts = component_data(test, "parts")["parts"]
+    assert [one["name"] for one in parts] == ["descriptors", "edges", "edges: change of length", "edges: turn"]
+    assert parts[1]["auc"] == round(separations(third.recipe, third.pair, whole=True)[1].auc, 4)
+    assert component_data(test, "parts")["curves"]
+    next(one for one in test.button if one.label == "Change its formula on Match").click().run()
+    chosen = test.session_state[RECIPE.name]
+    assert written(chosen.model) and chosen.model_params == {"eta": 0.25}
+    assert "nobody knows" in texts(opened("Right or wrong", replace(case, pair=replace(case.pair, truth=None))))
+
+
+def test_two_models_are_compared_on_the_same_pairs_and_a_pair_opens(case):
+    test = opened("Versus", case, **{versus.PAIRS: 6})
+    against = test.selectbox(key=versus.AGAINST)
+    assert against.value == versus.DEFAULTS and "Pairwise B" not in against.options
+    against.set_value("Pairwise C").run()
+    asked(test, "Compare")
+    fights = test.session_state[WORK.name].task.progress().value
+    found = Versus.of(fights)
+    assert found.names == ("Pairwise B", "Pairwise C") and literal(found.verdict) in texts(test)
+    assert list(test.dataframe[0].value["pairs"]) == ["6"]
+    shown = test.dataframe[1].value
+    assert list(shown["difference"]) == [100 * one.gain for one in found.duels]
+    assert all(one.first.name in list(shown["pair"]) for one in fights)
+
+
+def test_what_is_wrong_with_the_formula_to_compare_with_is_told(case):
+    own = replace(case, recipe=replace(case.recipe, model="edges change", model_params={}))
+    test = opened("Versus", own, **{versus.AGAINST: versus.FORMULA})
+    assert "change it" in texts(test) and not any(one.label == "Compare" for one in test.button)
+    field = test.text_area(key=f"versus formula {own.recipe.model}")
+    field.set_value("edges abs(d1 - d)").run()
+    assert "Line 1, column 16" in texts(test) and not any(one.label == "Compare" for one in test.button)
+    field.set_value("edges abs(d1 - d2)").run()
+    assert any(one.label == "Compare" for one in test.button)
+
+
+def test_what_a_model_can_be_compared_with(monkeypatch):
+    now = replace(WRONG, model="edges abs(d1 - d2)", model_params={})
+    monkeypatch.setattr(versus.address, "current", lambda: now)
+    offered = versus.opponents(replace(WRONG, model_params={"sigma2": 1.0, "rows": "any"}))
+    assert [*offered][:2] == [versus.DEFAULTS, f"{versus.ON_MATCH}: Your formula"]
+    assert offered[versus.DEFAULTS].model_params == {"rows": "any"}
+    assert all(not one.misfit and one.dataset_params == WRONG.dataset_params for one in offered.values())
+    assert {one.model for one in offered.values()} >= {"A", "B", "C", "third", now.model}
+    pairwise = versus.opponents(replace(WRONG, method="sm"))
+    assert "third" not in {one.model for one in pairwise.values()}
+
+
 def test_a_pair_of_ones_own_has_no_others_to_fit_or_to_fail(case):
     own = replace(case, recipe=replace(case.recipe, dataset=OWN, dataset_params={}))
-    assert "your own" in texts(opened("Fit", own)) and "your own" in texts(opened("Failures", own))
+    assert all("your own" in texts(opened(tool, own)) for tool in ("Fit", "Failures", "Versus"))
     assert opened("Ablation", own).number_input(key="ablation sample").disabled
     third = replace(case, recipe=replace(case.recipe, model="third", model_params={}))
     assert "no number to be fitted" in texts(opened("Fit", third))
@@ -170,3 +231,13 @@ def test_the_charts_have_a_mark_for_every_cell_and_a_click_finds_it(case):
     wide = [{"score": value, "verdict": None} for value in (1.0, 1e4)]
     assert charts.parallel_chart(wide, ["score"])["parallelAxis"][0]["type"] == "log"
     assert [series["data"] for series in parallel["series"]] == [[["A", 1.0]], [["B", 2.0]]]
+
+
+def test_the_chart_of_two_models_has_a_bar_for_every_interval_in_the_colour_of_what_is_decided():
+    gains = [Interval(0.2, 0.1, 0.3, 9), Interval(-0.2, -0.3, -0.1, 9), Interval(0.1, -0.1, 0.3, 9)]
+    alone = Interval(0.5, -math.inf, math.inf, 1)
+    lines = [Line(str(k), (gain, gain), gain, 0, 0, 0) for k, gain in enumerate([*gains, alone])]
+    drawn = charts.gains_chart(lines)["series"]
+    assert [one["data"] for one in drawn[::2]] == [[[10, 0], [30, 0]], [[-30, 1], [-10, 1]], [[-10, 2], [30, 2]], []]
+    assert [one["data"] for one in drawn[1::2]] == [[[20, 0]], [[-20, 1]], [[10, 2]], [[50, 3]]]
+    assert [one["color"] for one in drawn[1::2]] == [charts.GREEN, charts.VERMILION, charts.GREY, charts.GREY]

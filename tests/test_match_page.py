@@ -15,6 +15,7 @@ from features.datasets import DATASETS
 from features.models import MODELS
 from features.points.keypoints import DETECTORS
 from features.recipe import Recipe
+from streamlit_client import component_data
 from ui.choice import address, widgets
 from ui.choice.sidebar import Chosen
 from ui.match import live
@@ -111,9 +112,7 @@ class Page:
         return any(text in words for words in [*(element.value for element in told), *lead, *sent])
 
     def component(self, part: str) -> dict[str, Any]:
-        """What the browser is sent by the component whose data have such a part."""
-        sent = (json.loads(element.proto.json) for element in self.test.get("bidi_component") if element.proto.json)
-        return next((data for one in sent if isinstance(one, list) for data in one if part in data), {})
+        return component_data(self.test, part)
 
     @property
     def answers(self) -> dict[str, Any]:

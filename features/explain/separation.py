@@ -105,11 +105,12 @@ def separations(
 
 
 def whole_and_parts(recipe: Recipe, pair: Pair, problem: Problem) -> tuple[Separation, ...]:
-    """The potentials, and after them the summands of those that are sums."""
+    """The potentials, and after them the summands of those that are sums; a constant tells nothing."""
     whole, parts = separations(recipe, pair, problem=problem, whole=True), part_names(recipe) or []
     if len(parts) <= len(whole):
         return separations(recipe, pair, problem=problem)
-    return *whole, *(one for one in separations(recipe, pair, problem=problem) if ":" in one.name)
+    found = separations(recipe, pair, problem=problem)
+    return *whole, *(one for one in found if ":" in one.name and ": constant" not in one.name)
 
 
 def _edges(

@@ -138,16 +138,19 @@ class Versus:
         return Table(("pair", f"{self.names[0]} %", f"{self.names[1]} %", "data set"), lines, align="lrrl")
 
     @property
-    def text(self) -> str:
+    def told(self) -> list[str]:
+        """The energies, which different models have in different units."""
         sides = zip(self.names, self.energies, self.truths or (None, None), strict=True)
         energies = [
-            f"energy of {name}: {one.plain()}" + (f", of its truth {truth.plain()}" if truth else "")
+            f"Energy of {name}: {one.plain()}" + (f", of its truth {truth.plain()}" if truth else "")
             for name, one, truth in sides
         ]
-        if self.saving is not None:
-            energies.append(f"{self.names[1]} saves {self.saving.plain()}")
+        return energies if self.saving is None else [*energies, f"{self.names[1]} saves {self.saving.plain()}"]
+
+    @property
+    def text(self) -> str:
         tables = [self.table.text(), *([self.differing.text()] if any(one.gain for one in self.duels) else [])]
-        return "\n\n".join([self.verdict, *tables, "\n".join(energies)])
+        return "\n\n".join([self.verdict, *tables, "\n".join(self.told)])
 
 
 def names(first: Recipe, second: Recipe) -> tuple[str, str]:

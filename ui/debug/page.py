@@ -22,7 +22,20 @@ from features.explain.lessons import FAILING
 from features.models import MODELS
 from features.recipe import OWN, Recipe
 from ui.choice import address, dataset_download
-from ui.debug import ablation, background, confidence, failures, fit, leave, ledger, path_to_truth, runs, sweep
+from ui.debug import (
+    ablation,
+    background,
+    confidence,
+    failures,
+    fit,
+    leave,
+    ledger,
+    path_to_truth,
+    runs,
+    separate,
+    sweep,
+    versus,
+)
 from ui.jobs.task import Report
 from ui.parts import press
 from ui.parts.escape import literal
@@ -52,6 +65,7 @@ class Tab:
 
 
 TABS = (
+    Tab("Right or wrong", ":material/bar_chart:", separate.show),
     Tab("Ledger", ":material/balance:", ledger.show),
     Tab("Way back", ":material/undo:", path_to_truth.show),
     Tab("Confidence", ":material/verified_user:", confidence.show),
@@ -59,6 +73,7 @@ TABS = (
     Tab("Ablation", ":material/content_cut:", ablation.show),
     Tab("Failures", ":material/running_with_errors:", failures.show),
     Tab("Fit", ":material/model_training:", fit.show),
+    Tab("Versus", ":material/compare_arrows:", versus.show),
     Tab("Runs", ":material/menu_book:", runs.show),
 )
 
@@ -174,10 +189,11 @@ def heading(case: Case) -> Match | None:
         st.markdown(metrics.explanation)
     with st.container(horizontal=True, vertical_alignment="center", key="debug-choice"):
         labels = [tab.label for tab in TABS]
+        first = labels[0] if FOCUS.get() is None else "Ledger"  # for whoever asks about a match, why it is there
         st.segmented_control(
             "Tool",
             labels,
-            default=begin(TOOL, labels[0]),
+            default=begin(TOOL, first),
             key=TOOL,
             required=True,
             format_func=lambda label: f"{TABS[labels.index(label)].icon} {label}",

@@ -1,5 +1,6 @@
 """Does the model in force tell right from wrong? Computed in the pool, kept while nothing changes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from time import thread_time
@@ -31,7 +32,7 @@ class Judged:
     complaint: str = ""
 
 
-def judged(recipe: Recipe, pair: Pair, build: "partial[Problem]") -> Judged:
+def judged(recipe: Recipe, pair: Pair, build: Callable[[], Problem]) -> Judged:
     """Work for the pool; what is wrong with the model is part of the answer."""
     begun = thread_time()
     try:
@@ -44,12 +45,12 @@ def judged(recipe: Recipe, pair: Pair, build: "partial[Problem]") -> Judged:
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def known(key: str, _recipe: Recipe, _pair: Pair, _build: "partial[Problem]") -> Judged:
+def known(key: str, _recipe: Recipe, _pair: Pair, _build: Callable[[], Problem]) -> Judged:
     """The same, computed once for a pair and a model."""
     return POOL.perform(partial(judged, _recipe, _pair, _build), admission.current())
 
 
-def show(canvas_key: str, key: str, recipe: Recipe, pair: Pair, build: "partial[Problem]") -> None:
+def show(canvas_key: str, key: str, recipe: Recipe, pair: Pair, build: Callable[[], Problem]) -> None:
     """The histograms of a model on a pair; `key` tells both. A sentence where there are none."""
     try:
         found = known(key, recipe, pair, build)

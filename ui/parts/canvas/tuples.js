@@ -20,7 +20,7 @@ function paintTuples(board) {
       if (corners.length > 1) trace(board, corners.length > 2 ? [...corners, corners[0]] : corners, { ...look, width: 3.4 });
       corners.forEach(([x, y], k) => {
         disc(board.context, x, y, 5, colour, "#fff");
-        tag(board, x, y - 16, String(matches[k][side]));
+        tag(board, x, y < 26 ? y + 16 : y - 16, String(matches[k][side]));
       });
     });
   }

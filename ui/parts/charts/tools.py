@@ -1,10 +1,12 @@
 """Charts of the Debug page's tools, as ECharts options: sweeps, the course of a fit, runs over their parameters."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from features.explain.fitting import Step
 from features.explain.sweeps import Axis, Cell
+from features.explain.versus import Line
 from features.judge.metrics import WORD, score
 from features.models.base import Sense
 from features.parameters import Value
@@ -105,6 +107,29 @@ def fit_chart(steps: Sequence[Step]) -> Spec:
             {"type": "line", "name": "kept", "data": kept, "step": "end", "color": BLUE, "showSymbol": False},
             {"type": "scatter", "name": "tried", "data": tried, "color": GREY, "symbolSize": 6},
         ],
+    }
+
+
+def gains_chart(lines: Sequence[Line]) -> Spec:
+    """The difference of two models on each kind of pairs, with its interval; grey where that holds 0."""
+    series: list[Spec] = []
+    for at, line in enumerate(lines):
+        gain = line.gain
+        colour = GREY if not gain.decided else GREEN if gain.mean > 0 else VERMILION
+        ends = [100 * end for end in (gain.low, gain.high) if math.isfinite(end)]
+        shared = {"name": line.name, "color": colour, "animation": False, "tooltip": {"formatter": gain.points()}}
+        series.append(shared | {"type": "line", "data": [[round(end, 2), at] for end in ends], "symbolSize": 5})
+        series.append(shared | {"type": "scatter", "data": [[round(100 * gain.mean, 2), at]], "symbolSize": 13})
+    zero = {"symbol": "none", "silent": True, "label": {"show": False}, "lineStyle": {"color": GREY, "type": "dashed"}}
+    series[0]["markLine"] = zero | {"data": [{"xAxis": 0}]}
+    below = {"name": "difference in points", "nameLocation": "middle", "nameGap": 28}
+    return {
+        "animation": False,
+        "grid": {"left": 8, "right": 16, "top": 12, "bottom": 36, "containLabel": True},
+        "tooltip": {"trigger": "item"},
+        "xAxis": {"type": "value", "scale": True} | below,
+        "yAxis": {"type": "category", "data": [line.name for line in lines], "inverse": True},
+        "series": series,
     }
 
 
