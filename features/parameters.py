@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as brief  # bounded in length, whatever a link or a file holds
 from typing import Any, Literal
@@ -10,6 +10,7 @@ from typing import Any, Literal
 from features.points.regions import parse, told
 
 Value = int | float | str
+Option = int | float | str | bool | None  # of a method
 
 
 @dataclass(frozen=True)
@@ -71,3 +72,29 @@ def seed_parameter(help: str = "Another seed, another order of the right points"
     """The parameter that every data set has: with −1 (or None) the right points keep their own order."""
     what = f"{help}; −1 keeps their own order (anything else that is random is then as with seed 0)."
     return Parameter("seed", "Seed", "int", 0, what, -1, 2**31 - 1)
+
+
+def parse_value(text: str) -> Option:
+    """A value as people write it on a command line: a whole number, a number, true, false, none, or text."""
+    words: dict[str, Option] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def parse_assignments(given: Sequence[str], what: str, words: Collection[str] = ()) -> dict[str, Any]:
+    """["left=0", "right=50"] as names and values; those of the names in `words` are text whatever they look like."""
+    found: dict[str, Any] = {}
+    for item in given:
+        name, mark, text = (part.strip() for part in item.partition("="))
+        if not mark or not name.isidentifier():
+            raise ValueError(f"The {what} {brief(item)} is not of the form name=value.")
+        if name in found:
+            raise ValueError(f"The {what} {brief(name)} is given twice.")
+        found[name] = text if name in words else parse_value(text)
+    return found

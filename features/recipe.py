@@ -8,7 +8,7 @@ import functools
 import json
 import math
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from reprlib import repr as brief
 from typing import Any
@@ -24,7 +24,7 @@ from features.judge.verification import KINDS, Kind
 from features.limits import LIMITS
 from features.models import MODELS
 from features.pairs import POINTS, SIDES, Pair
-from features.parameters import Parameter, Value, checked, worded
+from features.parameters import Option, Parameter, Value, checked, parse_assignments, worded
 from features.points.keypoints import DETECTORS
 
 OWN = "own"  # a pair of one's own, which travels beside the record as a zip file; or the points that come with a pair
@@ -49,7 +49,6 @@ CHECK = "check"  # in a link
 CHECKS = ("automatic", "none", *KINDS)
 LARGEST = 2**63  # whole numbers of this size or more are a mistake, and overflow what is computed with them
 LONGEST = 600  # characters of a word: a mask has the longest
-Option = int | float | str | bool | None
 
 
 @dataclass(frozen=True)
@@ -392,32 +391,6 @@ def method_options(key: str) -> dict[str, Any]:
     if not is_dataclass(method):
         return {}
     return {one.name: getattr(method, one.name) for one in fields(method) if one.init and one.name not in fixed}
-
-
-def parse_value(text: str) -> Option:
-    """A value as people write it on a command line: a whole number, a number, true, false, none, or text."""
-    words: dict[str, Option] = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def parse_assignments(given: Sequence[str], what: str, words: Collection[str] = ()) -> dict[str, Any]:
-    """["left=0", "right=50"] as names and values; those of the names in `words` are text whatever they look like."""
-    found: dict[str, Any] = {}
-    for item in given:
-        name, mark, text = (part.strip() for part in item.partition("="))
-        if not mark or not name.isidentifier():
-            raise ValueError(f"The {what} {brief(item)} is not of the form name=value.")
-        if name in found:
-            raise ValueError(f"The {what} {brief(name)} is given twice.")
-        found[name] = text if name in words else parse_value(text)
-    return found
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from features.arranged import arrangeable, swapped, turned
 from features.datasets import DATASETS
 from features.pairs import Pair, View
+from features.pairs.arranged import arrangeable, swapped, turned
 from features.points.images import from_array
 from features.points.keypoints import Keypoints
 

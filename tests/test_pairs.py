@@ -389,7 +389,7 @@ def test_photographs_are_looked_at_again_only_if_both_sides_are_detected(given, 
         asked.append(slants)
         return points((1, 1), (2, 2)), points((3, 3), (4, 4))
 
-    monkeypatch.setattr("features.pairs.found_in", found)
+    monkeypatch.setattr("features.pairs.reading.found_in", found)
     image = from_array(np.zeros((20, 20), np.uint8))
     sides = tuple(points((5, 5)) if side in given else None for side in ("left", "right"))
     pair = read_pair(image, image, points=sides, slants=True)

@@ -22,8 +22,8 @@ from features.judge.verification import KINDS
 from features.matching import match
 from features.models import MODELS
 from features.pairs import Pair
-from features.parameters import worded
-from features.recipe import CHECKS, OWN, Recipe, method_options, parse_assignments, parse_value
+from features.parameters import parse_assignments, parse_value, worded
+from features.recipe import CHECKS, OWN, Recipe, method_options
 
 RUNS = [
     Recipe("random", {"inliers": 8, "noise": 2.5, "seed": 3}, "B", {"sigma2": 900}, "adgm1", {"rho0": 0.05, "seed": 7}),
@@ -293,7 +293,8 @@ def test_only_photographs_are_looked_at_from_a_slant_whoever_asks(model, slants,
         seen.append(wanted)
         raise Asked
 
-    monkeypatch.setattr(pairs, "found_in", found_in)
+    for module in (pairs.pair, pairs.reading):
+        monkeypatch.setattr(module, "found_in", found_in)
     sheet = np.zeros((9, 9), np.uint8)
     Pillow.fromarray(sheet).save(tmp_path / "sheet.png")
     words = ["match", *[str(tmp_path / "sheet.png")] * 2, "--model", model]

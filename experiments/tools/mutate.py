@@ -101,7 +101,7 @@ GUARDS: dict[str, str] = {
     "features/judge/intervals.py": "versus",
     "features/judge/metrics.py": "metrics explain",
     "features/judge/verification.py": "verification",
-    "features/pairs.py": "pairs",
+    "features/pairs/pair.py": "pairs",
     "features/plugins.py": "plugins",
     "features/points/regions.py": "regions",
     "features/recipe.py": "recipe",

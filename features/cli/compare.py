@@ -13,8 +13,8 @@ from features.judge import comparison
 from features.judge.classics import CLASSICS
 from features.judge.metrics import number
 from features.models import MODELS
+from features.parameters import parse_value
 from features.plots import figures
-from features.recipe import parse_value
 
 TABLES: dict[str, Callable[[Sequence[comparison.Row]], str]] = {
     "text": comparison.table_text,

@@ -15,7 +15,7 @@ from adgm.rounding import Assignment, best_rounding
 from features.cli.base import listed, several
 from features.files.problem_files import ProblemFile, ProblemFileError, open_problem, write_solution, write_truth
 from features.judge.metrics import BETTER, WORD, matched_pairs, number, score
-from features.recipe import parse_assignments
+from features.parameters import parse_assignments
 
 EVERY = 10  # iterations between two looks
 

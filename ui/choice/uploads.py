@@ -7,13 +7,13 @@ from typing import Any
 
 import streamlit as st
 
-from features.arranged import arrangeable, swapped, turned
 from features.files.exports import open_pair
 from features.files.point_files import outside
 from features.files.problem_files import as_pair, read_problem
 from features.limits import LIMITS
 from features.matching import suited
 from features.pairs import SIDES, Pair, read_pair
+from features.pairs.arranged import arrangeable, swapped, turned
 from features.points.images import decode
 from features.recipe import MASKS, OWN, Recipe
 from ui.choice import address

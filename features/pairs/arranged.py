@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from features.pairs import Pair, View
+from features.pairs.pair import Pair, View
 from features.points.images import Image
 from features.points.keypoints import Keypoints
 
