@@ -152,7 +152,7 @@ def test_stop_keeps_what_there_is_and_leaves_out_the_rest(slow):
 
 
 def test_nobody_watching_ends_it(slow):
-    end = begin("slow", "slow", patience=0.3).wait(20)
+    end = begin("slow", "slow", visitor=Visitor(patience=0.3)).wait(20)
     assert end.status == "abandoned" and len(end.rows) < 2
 
 
@@ -162,7 +162,8 @@ def test_a_crash_is_told_as_one(slow, monkeypatch, caplog):
 
     monkeypatch.setattr(Series, "_compete", broken)
     end = begin("adgm1", bounded=False).wait(20)
-    assert end.status == "failed" and end.error == "RuntimeError: oh" and "a comparison failed" in caplog.text
+    assert end.status == "failed" and end.error == "The comparison stopped unexpectedly (RuntimeError: oh)."
+    assert "background work failed" in caplog.text
 
 
 def test_a_short_comparison_ends_while_a_long_one_goes_on_and_places_are_given_back(slow):

@@ -12,7 +12,7 @@ from features.explain.lessons import FAILING
 from features.recipe import Recipe
 from ui.debug import confidence, path_to_truth
 from ui.debug.page import TABS
-from ui.jobs.job import JobPool
+from ui.jobs.scheduler import JobPool, Visitor
 from ui.jobs.task import Task
 from ui.shell.session_slots import AGAIN, CASE, FOCUS, TOOL, WORK
 from ui.shell.session_slots import RECIPE as RECIPE_SLOT
@@ -189,7 +189,7 @@ def test_a_task_waits_for_its_turn_and_is_given_up_when_nobody_watches():
     first = Task(lambda report: hold.wait(60), pool=pool).start()
     while first.progress().status == "waiting":
         time.sleep(0.01)
-    second = Task(lambda report: None, pool=pool, patience=0.05).start()
+    second = Task(lambda report: None, pool=pool, visitor=Visitor(patience=0.05)).start()
     assert second.wait().status == "abandoned"
     hold.set()
     assert first.wait().status == "finished" and not pool.computing and not pool.queue

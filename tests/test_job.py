@@ -15,7 +15,8 @@ import adgm.run
 from adgm import ADGM, State, solve
 from problems import mixed, planted
 from ui.jobs.history import LEVELS, LaneCurve, Lanes, Thinned, frame_of
-from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool, _with_rho
+from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool, Pacing, _with_rho
+from ui.jobs.scheduler import Visitor
 from ui.parts.charts.run import lanes_chart
 
 NO_PROBLEM = None
@@ -130,7 +131,7 @@ def test_a_step_while_running_pauses_after_it(run):
 
 
 def test_a_job_may_begin_paused_and_shows_its_start(run):
-    job = run(paused=True)
+    job = run(pacing=Pacing(paused=True))
     eventually(lambda: job.snapshot().status == "paused")
     assert job.snapshot().iteration == 0
     assert_array_equal(job.snapshot().frame.x, [0, 0, 1])
@@ -168,10 +169,10 @@ def test_snapshots_come_ten_times_a_second_or_after_every_iteration(monkeypatch,
 
 
 def test_a_pace_slows_the_run_but_neither_the_clock_nor_the_answers(run):
-    job = run(pause=0.0, pace=50.0)
+    job = run(pause=0.0, pacing=Pacing(50.0))
     eventually(lambda: job.snapshot().iteration >= 20)
     assert job.snapshot().rate < 70
-    job.pace = 0.01  # the next iteration is minutes away
+    job.pacing = Pacing(0.01)  # the next iteration is minutes away
     job.stop()
     assert job.wait(60).status == "stopped"
 
@@ -200,7 +201,7 @@ def test_elapsed_counts_computing_only_and_the_time_limit_ends_it(run, monkeypat
 def test_an_unwatched_job_ends_by_itself_even_when_paused(run, monkeypatch, paused):
     now = [0.0]
     monkeypatch.setattr("ui.jobs.job.monotonic", lambda: now[0])
-    job = run(patience=0.1, paused=paused)
+    job = run(visitor=Visitor(patience=0.1), pacing=Pacing(paused=paused))
     for _ in range(5):  # longer than its patience, and looked at again and again
         now[0] += 0.06
         job.touch()
@@ -339,7 +340,7 @@ def test_a_job_ends_where_solve_ends(method, problem):
 def test_stepping_and_pausing_do_not_change_the_run():
     problem = mixed((4, 5), 2)
     method = ADGM(rho0=0.02, max_iter=400)
-    job = Job(method, problem, pool=JobPool(2), paused=True).start()
+    job = Job(method, problem, pool=JobPool(2), pacing=Pacing(paused=True)).start()
     for n in (1, 1, 5, 40):
         before = job.snapshot().iteration
         job.step(n)
@@ -353,7 +354,9 @@ def test_stepping_and_pausing_do_not_change_the_run():
 
 def test_a_changed_rho_is_what_the_solver_goes_on_with():
     problem = mixed((4, 5), 2)
-    job = Job(ADGM(rho0=0.02, growth=1.0, tol=0.0, max_iter=10**6), problem, pool=JobPool(2), paused=True).start()
+    job = Job(
+        ADGM(rho0=0.02, growth=1.0, tol=0.0, max_iter=10**6), problem, pool=JobPool(2), pacing=Pacing(paused=True)
+    ).start()
     job.step(10)
     eventually(lambda: job.snapshot().iteration == 10, 60)
     job.change(0.5)

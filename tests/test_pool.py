@@ -18,7 +18,7 @@ from features.explain import lessons
 from features.limits import LAPTOP
 from test_job import counters_round_to_their_count, counting, eventually, run  # noqa: F401
 from ui.choice import dataset_download
-from ui.jobs.job import Job
+from ui.jobs.job import Job, Pacing
 from ui.jobs.scheduler import JobPool, Visitor
 from ui.jobs.task import Task
 from ui.learn import chapter
@@ -40,7 +40,7 @@ def test_short_jobs_do_not_wait_for_long_ones(run, one_place):  # noqa: F811
 
 
 def test_whoever_sleeps_between_iterations_holds_no_place(run, one_place):  # noqa: F811
-    watched = [run(pool=one_place, pace=0.01) for _ in range(3)]  # the second iteration is minutes away
+    watched = [run(pool=one_place, pacing=Pacing(0.01)) for _ in range(3)]  # the second iteration is minutes away
     eventually(lambda: all(job.snapshot().iteration == 1 for job in watched))
     eventually(lambda: not one_place.computing and not one_place.queue)
     assert {job.snapshot().status for job in watched} == {"running"}
@@ -74,7 +74,7 @@ def test_a_closed_tab_ends_its_job(run, monkeypatch, paused):  # noqa: F811
     monkeypatch.setattr(ui.jobs.job, "LIMITS", replace(LAPTOP, absence=0.2))
     connected = threading.Event()
     connected.set()
-    job = run(visitor=Visitor("one", connected.is_set), patience=1000.0, paused=paused)
+    job = run(visitor=Visitor("one", connected.is_set, 1000.0), pacing=Pacing(paused=paused))
     eventually(lambda: job.snapshot().frame is not None)
     connected.clear()
     assert job.wait(60).status == "abandoned"

@@ -131,7 +131,7 @@ def test_a_live_run_goes_on_for_the_page_that_comes_after_a_reload(run, monkeypa
     monkeypatch.setattr(ui.shell.reload_store, "LEAVING", 0.0)
     pool, connected = JobPool(running=1, waiting=5, each=1), threading.Event()
     connected.set()
-    job = run(visitor=Visitor("before", connected.is_set), pool=pool, patience=1000.0)
+    job = run(visitor=Visitor("before", connected.is_set, 1000.0), pool=pool)
     eventually(lambda: job.snapshot().iteration > 0)
     live, after = SimpleNamespace(job=job), Visitor("after")
     assert not take_over(live, after)  # its page is there

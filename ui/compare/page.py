@@ -279,7 +279,7 @@ def status(compared: Compared | None, drawn: Progress | None) -> None:
     if missing:
         parts.append(f"not run: {', '.join(missing)}")
     if progress.error:
-        parts.append(f"the comparison stopped unexpectedly ({progress.error})")
+        parts.append(literal(progress.error))
     told.markdown(" · ".join(parts))
 
 

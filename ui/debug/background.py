@@ -13,7 +13,7 @@ import streamlit as st
 from features.explain import Case
 from features.limits import LIMITS
 from ui.jobs.scheduler import POOL
-from ui.jobs.task import Progress, Task, Work
+from ui.jobs.task import Function, Progress, Task
 from ui.parts import press
 from ui.parts.escape import literal
 from ui.shell import admission
@@ -51,7 +51,7 @@ def busy() -> bool:
     return request is not None and request.task.progress().active
 
 
-def start(case: Case | None, question: Hashable, title: str, work: Work) -> None:
+def start(case: Case | None, question: Hashable, title: str, work: Function) -> None:
     """Begin; what was under way is stopped, and what it has is kept. A sentence if the server is full."""
     stop()
     try:
@@ -60,7 +60,7 @@ def start(case: Case | None, question: Hashable, title: str, work: Work) -> None
         st.toast(str(error))
 
 
-def start_if_idle(case: Case | None, question: Hashable, title: str, work: Work) -> None:
+def start_if_idle(case: Case | None, question: Hashable, title: str, work: Function) -> None:
     """What a press of a button does, which may have been on its way while other work began."""
     request = WORK.get()
     if request is None or not busy():
@@ -83,7 +83,7 @@ def button(
     case: Case | None,
     question: Hashable,
     label: str,
-    work: Work,
+    work: Function,
     *,
     icon: str = ":material/play_arrow:",
     help: str = "",

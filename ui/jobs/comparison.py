@@ -6,12 +6,10 @@ method is timed, and a page only shows what is here.
 """
 
 import logging
-import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -26,12 +24,12 @@ from features import plots
 from features.datasets import DATASETS
 from features.judge.comparison import LABELS, Row, best_energy, is_best, reference_row
 from features.judge.metrics import measure, score
-from features.limits import LIMITS
 from features.models import MODELS
 from features.pairs import Pair
 from features.recipe import Recipe
 from ui.jobs.job import Job, Snapshot
 from ui.jobs.scheduler import POOL, JobPool, Visitor
+from ui.jobs.work import Work
 from ui.match.optimality import Proof
 
 if TYPE_CHECKING:
@@ -78,11 +76,13 @@ class Progress:
         return [entrant.row for entrant in self.entrants]
 
 
-class Series:
+class Series(Work):
     """Methods (recipes of one pair and model) in a row, at last the classics that only look at the images.
 
-    `stop` and the like may be called from any thread.
+    Its jobs are members of the pool, one at a time; it is none itself, and only takes a place between them.
     """
+
+    subject = "The comparison"
 
     def __init__(
         self,
@@ -93,45 +93,32 @@ class Series:
         time_limit: float | None = None,
         bounded: bool = True,
         references: Sequence[str] = (),
-        patience: float = LIMITS.patience,
         visitor: Visitor | None = None,
         pool: JobPool = POOL,
     ) -> None:
         if not recipes:
             raise ValueError("There is nothing to compare: tick at least one method.")
+        super().__init__(visitor, pool)
         self.pair, self.problem, self.recipes, self.references = pair, problem, tuple(recipes), tuple(references)
-        self.time_limit, self.patience, self._pool = time_limit, patience, pool
-        self.visitor = visitor or Visitor()
+        self.time_limit = time_limit
         self.sense = MODELS[recipes[0].model].sense
         reason = refusal(problem) if bounded else "No bound was asked for."
         # DD's own bound serves as well as a run of its own
         self._bounding = not reason and all(recipe.method != "dd" for recipe in recipes)
-        self._changed = threading.Condition()
         self._progress = Progress("running", len(recipes) + len(references) + self._bounding, bound_note=reason)
         self._job: Job | None = None
-        self._stopping, self._touched, self._present = False, monotonic(), monotonic()
-        self._thread = threading.Thread(target=self._run, name="comparison", daemon=True)
 
     # ------------------------------------------------------------------ what a page asks and says
 
-    def start(self) -> "Series":
-        """Queue for a place and run; refused in a sentence when too many wait already."""
-        if refusal := self._pool.refusal(self.visitor):
-            raise ValueError(refusal)
-        self._thread.start()
-        return self
-
     def touch(self) -> None:
-        self._touched = monotonic()
+        super().touch()
         if (job := self._job) is not None:
             job.touch()
 
     def stop(self) -> None:
-        with self._changed:
-            self._stopping = True
-            if self._job is not None:
-                self._job.stop()
-            self._changed.notify_all()
+        super().stop()
+        if (job := self._job) is not None:
+            job.stop()
 
     def progress(self) -> Progress:
         with self._changed:
@@ -140,7 +127,7 @@ class Series:
 
     def wait(self, timeout: float | None = None) -> Progress:
         """Block until all is over: for tests."""
-        self._thread.join(timeout)
+        self.join(timeout)
         return self.progress()
 
     @property
@@ -150,42 +137,36 @@ class Series:
 
     # ------------------------------------------------------------------ the worker thread
 
-    def _run(self) -> None:
-        status: Status = "finished"
-        error = ""
-        try:
-            # Builds the tables that all share: the first method need not pay
-            self._in_place(lambda: solve(self.problem, ADGM(max_iter=1)))
-            for recipe in self.recipes:
-                if self._over():
-                    break
-                self._publish(current=Row(recipe).label)
-                if (entrant := self._compete(recipe)) is not None:
-                    self._publish(entrant)
-            for key in self.references:
-                if self._over():
-                    break
-                self._publish(current=LABELS[key])
-                if (entrant := self._in_place(partial(self._refer, key))) is not None:
-                    self._publish(entrant)
-            if self._bounding and not self._over():
-                self._publish(current=BOUND)
-                self._bound()
-            self._draw()
-        except Exception as fault:  # a page must come to an end whatever happens in here
-            log.exception("a comparison failed")
-            status, error = "failed", f"{type(fault).__name__}: {fault}"
-        if status != "failed" and self._progress.parts < self._progress.total:
-            status = "stopped" if self._stopping else "abandoned"
+    def _admit(self) -> None:
+        if refusal := self._pool.refusal(self.visitor):
+            raise ValueError(refusal)
+
+    def _work(self) -> Status:
+        # Builds the tables that all share: the first method need not pay
+        self._in_place(lambda: solve(self.problem, ADGM(max_iter=1)))
+        for recipe in self.recipes:
+            if self._over():
+                break
+            self._publish(current=Row(recipe).label)
+            if (entrant := self._compete(recipe)) is not None:
+                self._publish(entrant)
+        for key in self.references:
+            if self._over():
+                break
+            self._publish(current=LABELS[key])
+            if (entrant := self._in_place(partial(self._refer, key))) is not None:
+                self._publish(entrant)
+        if self._bounding and not self._over():
+            self._publish(current=BOUND)
+            self._bound()
+        self._draw()
+        status: Status = self._why() if self._progress.parts < self._progress.total else "finished"
+        return status
+
+    def _ended(self, status: Status, error: str) -> None:
         with self._changed:
             self._job = None
             self._progress = replace(self._progress, status=status, current="", job=None, error=error)
-
-    def _over(self) -> bool:
-        now = monotonic()
-        if self.visitor.here():
-            self._present = now
-        return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
 
     def _in_place(self, work: Callable[[], T]) -> T | None:
         """What work that is no job comes to, done in a place of the pool; None if it was stopped."""
@@ -207,7 +188,6 @@ class Series:
             method,
             self.problem,
             time_limit=self.time_limit,
-            patience=self.patience,
             light=True,
             visitor=self.visitor,
             pool=self._pool,

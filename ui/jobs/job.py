@@ -6,7 +6,6 @@ Jobs compute in turns, a slice of iterations each (`ui.jobs.scheduler`); one tha
 job may also build its problem: Stop and the time limit hold there, too.
 """
 
-import logging
 import math
 import threading
 from collections.abc import Callable
@@ -26,8 +25,9 @@ from adgm.run import Status as ResultStatus
 from features.limits import LIMITS
 from ui.jobs.history import Floats, Frame, Frames, Lanes, Mark, RunCurves, frame_of, lanes_of
 from ui.jobs.scheduler import POOL, JobPool, Visitor
+from ui.jobs.work import Work
 
-__all__ = ["ACTIVE", "POOL", "Frame", "Frames", "Job", "JobPool", "Mark", "Snapshot", "Status"]
+__all__ = ["ACTIVE", "POOL", "Frame", "Frames", "Job", "JobPool", "Mark", "Pacing", "Snapshot", "Status"]
 
 Status = Literal[
     "waiting",
@@ -49,8 +49,6 @@ OVERHEAD = 0.1  # largest share of the time that goes into snapshots
 LIGHT_FRAMES, LIGHT_FRAME_BYTES = 100, 6_000_000  # of a light job: a comparison keeps many
 DENSE_UNTIL = 20  # every iteration up to this one is a frame; then they are 1/20 of the run so far apart,
 DENSE_BUDGET = 0.25  # as long as all of them together took less than these seconds
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +84,27 @@ class Snapshot:
         return None if self.time_limit is None else max(self.time_limit - self.elapsed, 0.0)
 
 
-class Job:
-    """One run of a method on a problem. All methods may be called from any thread.
+@dataclass(frozen=True)
+class Pacing:
+    """How fast a run goes, for watching it."""
+
+    pace: float | None = None  # iterations per second at most; waiting for the next one is not counted
+    hurry: float | None = None  # seconds: the pace grows with the iterations, so a long run takes a few times as long
+    paused: bool = False  # it begins paused
+
+    def __post_init__(self) -> None:
+        if self.pace is not None and not self.pace > 0:
+            raise ValueError(f"the pace of a run must be a positive number or none, not {self.pace}")
+
+    def at(self, iteration: int) -> float | None:
+        """Iterations per second from this one on; None: as many as it can."""
+        if self.pace is None or self.hurry is None:
+            return self.pace
+        return max(self.pace, iteration / self.hurry)
+
+
+class Job(Work):
+    """One run of a method on a problem.
 
     `adgm.run.Run` does the work; the job decides when, and keeps what a page shows. The problem may also be a function
     that builds it; then the job builds it first. While `lacks_kernels` is true of the method's state, as kernels
@@ -95,23 +112,21 @@ class Job:
     iterations: only its result is of interest, and storing iterations slows a fast method down.
     """
 
+    subject = "The solver"
+
     def __init__(
         self,
         method: Method[Any],
         problem: Problem | Callable[[], Problem],
         *,
         time_limit: float | None = None,
-        patience: float = LIMITS.patience,
-        paused: bool = False,
-        pace: float | None = None,
-        hurry: float | None = None,
+        pacing: Pacing = Pacing(),
         light: bool = False,
         lacks_kernels: Callable[[Any], bool] = lambda state: False,
         visitor: Visitor | None = None,
         pool: JobPool = POOL,
     ) -> None:
-        if pace is not None and not pace > 0:
-            raise ValueError(f"the pace of a run must be a positive number or none, not {pace}")
+        super().__init__(visitor, pool)
         self._curves = RunCurves()
         self._build = problem if callable(problem) else None
         time_limit = min(LIMITS.job_seconds, math.inf if time_limit is None else time_limit)
@@ -119,32 +134,17 @@ class Job:
         # A run looks at its problem when it first advances: by then it is built.
         given: Any = None if self._build else problem
         self._run = Run(given, method, time_limit=time_limit, history=self._curves, clock=self._clock)
-        self.method, self.time_limit, self.patience, self.visitor = method, time_limit, patience, visitor or Visitor()
-        self.pace = pace  # iterations per second at most, for watching; waiting for the next one is not counted
-        self.hurry = hurry  # seconds: the pace grows with the iterations, so that a long run takes a few times as long
-        self.light, self._lacks_kernels, self._pool = light, lacks_kernels, pool
-        self._changed, self._paused, self._steps, self._stopping = threading.Condition(), paused, 0, False
+        self.method, self.time_limit, self.pacing, self.light = method, time_limit, pacing, light
+        self._lacks_kernels, self._paused, self._steps = lacks_kernels, pacing.paused, 0
         self._asked: float | None = None  # another ρ
         self._result: Result[Any] | None = None
-        self._touched = self._present = monotonic()
         self._rate, self._every = 0.0, 1
         self._began: float | None = None  # when the iterations under way began
         self._last: tuple[float, int] | None = None  # when those before them began, and how many they were
         self._frames = Frames(LIGHT_FRAMES, LIGHT_FRAME_BYTES) if light else Frames()
         self._snapshot = Snapshot("waiting", time_limit=time_limit)
-        self._thread = threading.Thread(target=self._live, name="solver", daemon=True)
 
     # ------------------------------------------------------------------ what a page asks and says
-
-    def start(self) -> "Job":
-        """Queue for a place and run; refused in a sentence when too many wait already."""
-        self._pool.admit(self, self.visitor)
-        self._thread.start()
-        return self
-
-    def touch(self) -> None:
-        """Somebody is watching: the job stays alive."""
-        self._touched = monotonic()
 
     def hand_to(self, visitor: Visitor) -> None:
         """Work for another visitor from now on: the same person, after a reload."""
@@ -198,7 +198,8 @@ class Job:
             self._tell(paused=True, steps=n + (self._steps if self._paused else 0))
 
     def stop(self) -> None:
-        self._tell(stopping=True)
+        self.touch()
+        super().stop()
 
     def change(self, rho: float) -> None:
         """Go on with another ρ from the next iteration on."""
@@ -216,8 +217,8 @@ class Job:
         return self._asked
 
     def wait(self, timeout: float | None = None) -> Snapshot:
-        """Block until the thread has ended: for scripts and tests, not for pages."""
-        self._thread.join(timeout)
+        """Block until the run is over: for scripts and tests, not for pages."""
+        self.join(timeout)
         return self.snapshot()
 
     def rest(self, timeout: float) -> None:
@@ -242,34 +243,25 @@ class Job:
         plain = State(**{one.name: getattr(found.state, one.name) for one in fields(State)})
         self._result, self._run.state = replace(found, state=plain), None
 
-    def _tell(self, *, paused: bool | None = None, steps: int | None = None, stopping: bool = False) -> None:
+    def _tell(self, *, paused: bool, steps: int) -> None:
         self.touch()
         with self._changed:
-            self._paused = self._paused if paused is None else paused
-            self._steps = self._steps if steps is None else steps
-            self._stopping = self._stopping or stopping
+            self._paused, self._steps = paused, steps
             self._changed.notify_all()
 
     # ------------------------------------------------------------------ the worker thread
 
-    def _live(self) -> None:
-        try:
-            with working_for(self._clock):
-                status, error = self._work(), ""
-        except ValueError as problem:
-            status, error = "failed", str(problem)
-        except MemoryError:
-            status, error = "failed", "There is not enough memory for this problem."
-        except Exception as fault:  # a page must show a sentence whatever happens in here
-            log.exception("a solver run failed")
-            status, error = "failed", f"The solver stopped unexpectedly ({type(fault).__name__}: {fault})."
-        self._pool.dismiss(self)
+    def _work(self) -> Status:
+        with working_for(self._clock):
+            return self._iterate()
+
+    def _ended(self, status: Status, error: str) -> None:
         with self._changed:
             self._began = None
             self._snapshot = replace(self._snapshot, status=status, error=error, elapsed=self._elapsed())
             self._changed.notify_all()
 
-    def _work(self) -> Status:
+    def _iterate(self) -> Status:
         """Iterate until there is a reason to end, and say which."""
         while not self._over():
             if self._idle():
@@ -278,7 +270,7 @@ class Job:
                 self._last = None
                 with self._changed:
                     while self._idle() and not self._over():
-                        self._changed.wait(min(1.0, self.patience / 4))
+                        self._changed.wait(min(1.0, self.visitor.patience / 4))
                 self._set_status("waiting")
             elif self._lacks_kernels(self._run.state):
                 self._pool.leave(self)
@@ -301,13 +293,8 @@ class Job:
                         self._changed.wait_for(lambda: self._paused or self._over(), rest)
                 else:
                     self._pool.give_way(self)
-        return "stopped" if self._stopping else "abandoned"
-
-    def _over(self) -> bool:
-        now = monotonic()
-        if self.visitor.here():
-            self._present = now
-        return self._stopping or now - self._touched > self.patience or now - self._present > LIMITS.absence
+        stopped: Status = self._why()
+        return stopped
 
     def _turn(self) -> bool:
         """Whether to end; the end of a slice gives way. Threads that help with the work do not."""
@@ -358,7 +345,7 @@ class Job:
             self._rate = 0.7 * (self._rate or rate) + 0.3 * rate
         with self._changed:
             stepping, before, first = self._paused, run.iteration, run.state is None
-            pace = self._pace_at(before)
+            pace = self.pacing.at(before)
             most = self._steps if stepping else max(1, int(pace * INTERVAL)) if pace else self._every
             rho = None if first else self._asked
             entered, self._began = monotonic(), self._clock()
@@ -383,10 +370,6 @@ class Job:
             self._adapt(spent / ran, total - spent)
         self._last = (entered, ran) if ran else None
         return ran / pace - (monotonic() - entered) if ran and pace and not stepping else 0.0
-
-    def _pace_at(self, iteration: int) -> float | None:
-        pace, hurry = self.pace, self.hurry
-        return pace if pace is None or hurry is None else max(pace, iteration / hurry)
 
     def _adapt(self, each: float, overhead: float) -> None:
         """How many iterations until the next snapshot, when each one takes so long and a snapshot so much more."""

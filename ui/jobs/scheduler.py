@@ -23,10 +23,12 @@ WATCHED = 0.04  # seconds between two updates of pages for each run: drawing one
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody for whom work is done: a name, and whether their page is still connected."""
+    """Somebody for whom work is done: a name, whether their page is still connected, and for how many seconds their
+    work goes on while no page looks at it."""
 
     name: str = field(default_factory=lambda: uuid4().hex)
     here: Callable[[], bool] = lambda: True
+    patience: float = LIMITS.patience
 
 
 class JobPool:

@@ -15,7 +15,7 @@ from ui.choice import gallery as examples
 from ui.choice.formula import own_model
 from ui.choice.sidebar import Chosen, problem_of, sidebar
 from ui.debug import links
-from ui.jobs.job import Job, Snapshot
+from ui.jobs.job import Job, Pacing, Snapshot
 from ui.jobs.numpy_fallback import NumpyFallback
 from ui.match import exercise, exports, live, masking, optimality, outcome, timeline, toolbar
 from ui.match.page_run import Run
@@ -94,10 +94,10 @@ def start(chosen: Chosen) -> Run | None:
         key, order, method = chosen.recipe.method, order_of(chosen), chosen.recipe.method_object()
         sparse = MODELS[chosen.recipe.model].photographs
         method, lacks_kernels = warmup.begin().with_fallback(key, method, order, chosen.pair.shape, sparse=sparse)
-        pace, hurry = toolbar.PACES[st.session_state.get(PACE, toolbar.DEFAULT_PACE)]
         limit = float(st.session_state.get(LIMIT, 60))
         build, visitor = partial(fitting_problem, chosen, isinstance(method, NumpyFallback)), admission.current()
-        job = Job(method, build, time_limit=limit, pace=pace, hurry=hurry, lacks_kernels=lacks_kernels, visitor=visitor)
+        pacing = Pacing(*toolbar.PACES[st.session_state.get(PACE, toolbar.DEFAULT_PACE)])
+        job = Job(method, build, time_limit=limit, pacing=pacing, lacks_kernels=lacks_kernels, visitor=visitor)
         if (end := job.start().wait(AT_ONCE)).status == "failed":
             raise ValueError(end.error)
     except (ValueError, MemoryError) as error:

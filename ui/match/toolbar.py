@@ -13,7 +13,7 @@ import streamlit as st
 
 from features.limits import LIMITS
 from ui.choice.sidebar import Chosen
-from ui.jobs.job import Snapshot
+from ui.jobs.job import Pacing, Snapshot
 from ui.match import masking, timeline
 from ui.match.page_run import Run
 from ui.match.presses import PRESSES, Action
@@ -75,7 +75,7 @@ def _pace(run: Run | None) -> None:
         "the middle of a run; the time limit and the times shown count computing only.",
     )
     if run is not None:
-        run.job.pace, run.job.hurry = PACES[chosen]
+        run.job.pacing = Pacing(*PACES[chosen])
 
 
 def _pause_buttons(run: Run | None, snapshot: Snapshot, labels: Sequence[str]) -> None:
