@@ -51,7 +51,7 @@ else:
     ]
     shown = canvas.show(
         "pair", canvas.Side(points, left, [[0, 1], [1, 2]], "A <i>label</i>"), canvas.Side(others, right), lines,
-        supporters=[1] if picked else [], contradictors=[2] if picked else [],
+        canvas.Display(support=[1] if picked else [], against=[2] if picked else []),
     )
     st.text(f"picked {shown.index} {picked}")
 """

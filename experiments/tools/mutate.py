@@ -45,6 +45,7 @@ GUARDS: dict[str, str] = {
     "adgm/bounds/tied_pairs.py": "tied_rows bound_nodes costs",
     "adgm/costs/affinity.py": "baselines products methods",
     "adgm/costs/koopmans_beckmann.py": "products baselines",
+    "adgm/costs/links.py": "problem fibers",
     "adgm/costs/numbers.py": "costs problem",
     "adgm/costs/pairs.py": "pair_costs baselines margins",
     "adgm/costs/tables.py": "problem fibers solver lower_bound",

@@ -158,10 +158,6 @@ def presets() -> dict[str, Preset]:
     return {name: preset for name, preset in PRESETS.items() if preset.method in METHODS}
 
 
-def first_preset() -> str:
-    return "fast" if "fast" in presets() else "paper"
-
-
 def preset_of(method: str) -> str | None:
     return next((name for name, preset in presets().items() if preset.method == method), None)
 

@@ -109,7 +109,7 @@ def compared_now(chosen: Chosen | None) -> tuple[Compared | None, Progress | Non
     if compared is None:
         sense = MODELS[chosen.recipe.model].sense
         sheet(sense, [waiting(chosen.recipe, key, "not run yet") for key in methods])
-        canvas.show("pair to compare", *live.sides(chosen.pair), height=400)
+        canvas.show("pair to compare", *live.sides(chosen.pair), display=canvas.Display(height=400))
         return nothing
     if not active and pair_key(compared.chosen.pair) != pair_key(chosen.pair):
         st.info("Another pair is chosen now: press **Compare** to run the methods on it.", icon=":material/info:")

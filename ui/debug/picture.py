@@ -44,7 +44,7 @@ def show(
     lines += [Line(i, j, "missed", 1.0, f"left {i} → right {j} instead") for i, j in there if (i, j) not in mine]
     views = zip((case.pair.left, case.pair.right), edges, ("Left", "Right"), strict=True)
     left, right = (Side(view.points.xy, view.image, joined(some), label) for view, some, label in views)
-    canvas.show(CANVAS, left, right, lines, height=HEIGHT, scale="confidence" if values else "weight")
+    canvas.show(CANVAS, left, right, lines, canvas.Display("confidence" if values else "weight", height=HEIGHT))
 
 
 def joined(edges: Iterable[Match]) -> np.ndarray | None:

@@ -25,7 +25,7 @@ def matching(key: str, found: Solved, height: int, graph: str = "none") -> None:
         for (i, j), kind in zip(pairs.tolist(), line_kinds(pair, pairs), strict=True)
     ]
     left, right = side(pair.left, "Left", graph), side(pair.right, "Right", graph)
-    canvas.show(key, left, right, lines, height=presenter.tall(height))
+    canvas.show(key, left, right, lines, canvas.Display(height=presenter.tall(height)))
 
 
 def dots(name: str, data: list[list[float]], colour: str, symbol: str = "circle") -> Spec:

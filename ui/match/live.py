@@ -119,7 +119,8 @@ def _show(
         if run is not None and stop is not None:
             _picture(run, stop)
         elif chosen is not None:
-            canvas.show(CANVAS, *sides(chosen.pair), mode=mode, stage=True, regions=masking.regions(chosen))
+            whole = canvas.Display(stage=True)
+            canvas.show(CANVAS, *sides(chosen.pair), display=whole, mode=mode, regions=masking.regions(chosen))
         else:
             st.html("<i></i>")  # keeps the place
     with beside.container(key="curves", gap="xsmall"):
@@ -167,24 +168,21 @@ def _picture(run: Run, stop: Stop) -> None:
     """An iteration of a run, or what was made of the last one."""
     left, right = sides(run.pair)
     if not stop.result:
-        canvas.show(CANVAS, left, right, stop_lines(run, stop), stage=True)
+        canvas.show(CANVAS, left, right, stop_lines(run, stop), canvas.Display(stage=True))
         return
     lines = final_lines(run)
     support, against = neighbours(run, lines, canvas.picked(CANVAS))
     sure = run.matching.confidence is not None
-    canvas.show(
-        CANVAS,
-        left,
-        right,
-        lines,
-        supporters=support,
-        contradictors=against,
+    display = canvas.Display(
+        support=support,
+        against=against,
         scale="confidence" if sure else f"share of the {WORD[run.sense]}",
         sift=sure,
         final=True,
         stage=True,
         over=between(run),
     )
+    canvas.show(CANVAS, left, right, lines, display)
 
 
 def between(run: Run) -> NDArray[np.float64] | None:

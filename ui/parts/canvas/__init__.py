@@ -194,29 +194,43 @@ def pick(key: str, pair: tuple[int, int] | None) -> None:
     st.session_state[_slot(key, "pick")] = _Pick(pair, kept.serial + 1)
 
 
+@dataclass(frozen=True, eq=False)
+class Display:
+    """How the lines are shown, and how large."""
+
+    scale: str = "relaxed value"  # what the lines' value is called
+    sift: bool = False  # with a slider that leaves out lines below a value
+    final: bool = False  # they are an answer: the share of right ones is told
+    support: Sequence[int] = ()  # the lines that support the isolated one,
+    against: Sequence[int] = ()  # and those that contradict it
+    over: NDArray[np.float64] | None = None  # a map by which the left picture can be laid over the right one
+    stage: bool = False  # as tall as the window allows; elsewhere `height`
+    height: int = 560
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "scale": self.scale,
+            "sift": self.sift,
+            "final": self.final,
+            "support": [int(index) for index in self.support],
+            "against": [int(index) for index in self.against],
+            "over": [] if self.over is None else [float(f"{value:.9g}") for value in self.over.ravel()],
+            "stage": self.stage,
+            "height": self.height,
+        }
+
+
 def show(
     key: str,
     left: Side,
     right: Side,
     lines: Sequence[Line] = (),
+    display: Display = Display(),
     *,
     mode: Mode = "view",
-    supporters: Sequence[int] = (),
-    contradictors: Sequence[int] = (),
-    scale: str = "relaxed value",
-    sift: bool = False,
-    final: bool = False,
-    stage: bool = False,
-    over: NDArray[np.float64] | None = None,
     regions: Regions = Regions(),
-    height: int = 560,
 ) -> Shown:
-    """Show the canvas; `supporters` and `contradictors` are indices of lines.
-
-    `scale` names the lines' value; `sift` offers a slider that leaves out what lies below a value; `final` lines are an
-    answer, whose share of right ones is told. On a `stage` the window says how tall it is, elsewhere `height`. By the
-    map `over`, if one is known, the left picture is laid over the right one. `regions` are drawn in the mode "mask".
-    """
+    """Show the canvas. `regions` are drawn in the mode "mask"."""
     _check(lines, left, right)
     drawn = Edits(left.points, right.points, _digest(left.points, right.points))
     numbers: Sequence[Sequence[int] | None] = (None, None)
@@ -232,15 +246,10 @@ def show(
             "key": key,
             "session": session(),
             "mode": mode,
-            "height": height,
-            "stage": stage,
+            **display.data(),
             "candidate": KINDS.index("candidate"),
             "missed": KINDS.index("missed"),
-            "scale": scale,
-            "sift": sift,
             "most": MOST_LINES,
-            "final": final,
-            "over": [] if over is None else [float(f"{value:.9g}") for value in over.ravel()],
             "kinds": list(LOOKS.values()),
             "module": module(key),
             "sides": [_side(left, f"{key}-left", numbers[0]), _side(right, f"{key}-right", numbers[1])],
@@ -251,8 +260,6 @@ def show(
             "lines": line_data(lines),
             "pick": pick.pair,
             "serial": pick.serial,
-            "support": [int(index) for index in supporters],
-            "against": [int(index) for index in contradictors],
         },
         on_points_change=partial(_receive_points, key, left.image, right.image),
         on_pick_change=partial(_receive_pick, key),
