@@ -85,7 +85,9 @@ def test_what_follows_a_wave_comes_in_pieces_without_iterations():
     states = list(iterate(Portfolio(**{**SHORT, "kicks": 3, "most_lanes": 6}), problem, every=1000))
     closing = [(a, b) for a, b in pairwise(states) if not a.live]
     assert len(closing) >= 1 + 1 + 3  # the bound, scouts, three times the kicks
-    assert all(b.iteration == a.iteration and not b.trace and b.piece == a.piece + 1 for a, b in closing)
+    assert all(b.iteration == a.iteration and not b.trace for a, b in closing)
+    assert [a.queue[0].do for a, b in closing[:4]] == ["merge", "judge", "restart", "perturb"]
+    assert all(b.queue == a.queue[1:] for a, b in closing if not a.queue[0].ends)  # one task a step
 
 
 def test_it_tells_how_many_members_agree_and_stops_when_enough_do():
@@ -230,16 +232,16 @@ def test_search_and_proof_take_turns_and_the_proof_has_what_is_left_at_the_end(m
     problem = mixed((9, 10), order=2, seed=1)
     method = Portfolio(**{**SHORT, "effort": 1e7})
     states = list(iterate(method, problem, every=1000))
-    turns = [k for k, (a, b) in enumerate(pairwise(states)) if b.granted > a.granted]
+    turns = [k for k, (a, b) in enumerate(pairwise(states)) if b.proof.granted > a.proof.granted]
     searching = [k for k in turns if states[k].agreed is None]
     share = portfolio.SHARE * problem.n * 9
     for number, (k, later) in enumerate(pairwise(searching), 1):
-        assert states[k + 1].granted == share * 2 ** (number - 1)
-        assert states[k + 1].proof.work < states[k + 1].granted + problem.n**2
-        between = {(one.iteration, one.piece, one.first) for one in states[k + 1 : later + 1]}
+        assert states[k + 1].proof.granted == share * 2 ** (number - 1)
+        assert states[k + 1].proof.search.work < states[k + 1].proof.granted + problem.n**2
+        between = {(one.iteration, len(one.queue), one.first) for one in states[k + 1 : later + 1]}
         assert len(between) > 1  # the search went on meanwhile
     assert len(searching) >= 3 and len(turns) > len(searching)
-    assert states[-1].granted == 1e7 and states[-1].finished and not states[-1].proved
+    assert states[-1].proof.granted == 1e7 and states[-1].finished and not states[-1].proved
 
 
 def test_a_proof_that_would_cost_more_than_its_turn_waits_for_a_longer_one(monkeypatch):

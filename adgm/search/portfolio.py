@@ -22,9 +22,9 @@ from adgm.rounding import Assignment
 from adgm.search.fusion import Fusion, FusionState, first_matching, fuse
 from adgm.search.hyperedges import or_from_hyperedges
 from adgm.search.local_search import has_tabu_search, iterated_local_search, polish, random_restart
-from adgm.search.permutations import Breeding, breed, can_breed
+from adgm.search.permutations import breed, can_breed
 from adgm.search.portfolio_members import WAVE, Member, MemberState, extended, member, rounded, split, with_matching
-from adgm.state import State
+from adgm.search.portfolio_state import PortfolioState, Proof, Task
 
 OPENING = 10  # iterations after which fusion moves and the bound may make all others superfluous
 PROPOSALS = 12  # fusion moves then, and after a wave
@@ -37,39 +37,6 @@ FEWEST_SWEEPS = 8  # of the dual ascent: proofs take two to twenty of all pairs 
 SHARE = 100.0
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PortfolioState(State):
-    """All members, the older waves' first."""
-
-    members: tuple[MemberState, ...]
-    first: int = 0  # the first member of the wave that runs now
-    in_wave: int = 0  # iterations since it began
-    opened: int = 0  # pieces done of what comes before the first wave's decisions
-    breeding: Breeding | None = None  # the search over permutations, where costs are products of two matrices
-    proof: DDState | PairsState | None = None  # the search for a bound, between two of its turns
-    granted: float = 0.0  # pair costs that it may have visited by now
-    judged: float = np.inf  # the energy of the best matching when such a search was last given up
-    bound: float = -np.inf  # and what it said
-    piece: int = 0  # what has been done since the wave's last member ended
-    in_vain: int = 0  # rounds in a row that found nothing better
-    before: float = np.inf  # the best energy when the present round began
-    leader: int = 0  # the member that found the best matching first
-    agreeing: int = 0  # members whose best matching is that one
-    led: int = 0  # of the present wave, when its last run ended
-    agreed: bool | None = None  # once the search is over, whether enough members agreed
-    finished: bool = False
-    proved: bool = False  # whether the best matching is proved optimal
-
-    @property
-    def lanes(self) -> tuple[MemberState, ...]:
-        """The members, by the name that stored experiments know."""
-        return self.members
-
-    @property
-    def live(self) -> tuple[int, ...]:
-        return tuple(i for i, each in enumerate(self.members) if not each.ended)
 
 
 @dataclass(frozen=True)
@@ -140,11 +107,12 @@ class Portfolio:
         found = or_from_hyperedges(problem, polish(problem, first_matching(problem))[0])  # if time is short
         try:
             first, *others = self._wave(problem, ())
+            queue = [Task("breed")] * can_breed(problem) + [Task("merge"), Task("open")] * self._can_judge(problem)
         except TimeUp:
             raise TimeUp(found) from None
         first = with_matching(problem, first, found)
         state = PortfolioState(iteration=0, x=first.run.x, energy=first.run.energy, members=(first, *others))
-        return self._led(problem, state)
+        return self._led(problem, replace(state, queue=tuple(queue)))
 
     def done(self, state: PortfolioState) -> bool:
         return state.finished
@@ -152,18 +120,14 @@ class Portfolio:
     def step(self, problem: Problem, state: PortfolioState, n: int = 1) -> PortfolioState:
         """n iterations of every member that runs; decisions fall at multiples of `stride`, however large n is.
 
-        What comes before the first decision and what follows when all have ended takes no iterations: one piece of it
-        is a step.
+        A task of the queue takes no iterations, and is a step of its own.
         """
         traces: list[dict[str, FloatArray]] = []
-        if not state.live and not state.finished:
-            piece = self._open if self._breeds(problem, state) else self._close_wave
-            return replace(piece(problem, state), trace={})
-        while n > 0 and state.live and not state.finished:
-            if state.iteration >= OPENING and (self._breeds(problem, state) or self._opens(problem, state)):
+        while n > 0 and not state.finished:
+            if state.queue and (state.iteration >= OPENING or not state.live):
                 if traces:
                     break
-                return replace(self._open(problem, state), trace={})
+                return replace(self._do(problem, state), trace={})
             length = min(n, self.stride - state.in_wave % self.stride)
             if state.iteration < OPENING:
                 length = min(length, OPENING - state.iteration)
@@ -173,28 +137,29 @@ class Portfolio:
         joined = {name: np.concatenate([t[name] for t in traces]) for name in (traces[0] if traces else ())}
         return replace(state, trace=joined)
 
-    def _open(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """A search over permutations, fusion moves, then the bound's judgement, before the members have found much."""
-        if self._breeds(problem, state):
+    def _do(self, problem: Problem, state: PortfolioState) -> PortfolioState:
+        """The state after the first task of the queue."""
+        task, state = state.queue[0], replace(state, queue=state.queue[1:])
+        if task.do == "breed":
             assert state.best is not None
             breeding = breed(problem, state.breeding, state.best, self.seed)
-            return self._given(problem, replace(state, breeding=breeding), breeding.matching(problem))
-        if state.opened == 0:
-            return replace(self._merged(problem, state, 0), opened=1)
-        state = replace(self._judged(problem, state), opened=2)
-        if not state.proved:
-            return state
-        members = tuple(replace(each, ended="proved") for each in state.members)
-        return replace(state, members=members, finished=True, converged=True)
-
-    @staticmethod
-    def _breeds(problem: Problem, state: PortfolioState) -> bool:
-        """Whether costs are products of two matrices, and the search over permutations is not over."""
-        over = state.finished if state.breeding is None else state.breeding.over
-        return not over and can_breed(problem)
-
-    def _opens(self, problem: Problem, state: PortfolioState) -> bool:
-        return state.opened < 2 and self._can_judge(problem)
+            again = () if breeding.over else (task,)
+            state = replace(state, breeding=breeding, queue=(*again, *state.queue))
+            return self._given(problem, state, breeding.matching(problem))
+        if task.do == "merge":
+            return self._merged(problem, state, task.number)
+        if task.do in ("restart", "perturb"):
+            return self._searched(problem, state, task)
+        state = self._judged(problem, state)
+        if task.do == "finish":
+            return self._ended(problem, state)
+        if task.do == "open":  # before the members have found much
+            ended = [replace(each, ended="proved") for each in state.members] if state.proved else state.members
+            return replace(state, members=tuple(ended), finished=state.proved, converged=state.proved)
+        led = sum(each.holds(state.best) for each in state.members[state.first :])
+        if self._lower(problem, state):
+            state = replace(state, in_vain=0, before=state.best_energy)
+        return replace(state, led=led, finished=state.proved, converged=state.proved)
 
     def _advance(self, problem: Problem, state: PortfolioState, length: int) -> PortfolioState:
         members = list(state.members)
@@ -214,6 +179,8 @@ class Portfolio:
         state = self._led(problem, replace(state, members=tuple(members), in_wave=state.in_wave + length))
         if at_boundary:
             state = replace(state, members=self._without_losers(state))
+        if not state.live:
+            state = replace(state, queue=self._after_wave(problem, state))
         leader = state.members[state.leader].run
         state = replace(
             state,
@@ -239,79 +206,70 @@ class Portfolio:
             for i, each in enumerate(state.members)
         )
 
-    def _close_wave(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """The next piece of what follows a wave: fusion, the bound's judgement, rounds of restarts and perturbations.
+    def _after_wave(self, problem: Problem, state: PortfolioState) -> tuple[Task, ...]:
+        """What follows when all members have ended: fusion, the bound's judgement, the first round of local search."""
+        rest = [task for task in state.queue if task.do == "breed"]
+        return (*rest, Task("merge", 1 + state.first // WAVE), Task("judge"), *self._round(problem, state, 0))
 
-        Pieces, so that somebody who waits can look, and stop, in between.
-        """
-        if state.piece == 0:
-            return replace(self._merged(problem, state, 1 + state.first // WAVE), piece=1)
-        if state.agreed is not None:
-            state = self._judged(problem, state)
-            return self._ended(problem, state)
-        if state.piece == 1:
-            state = self._judged(problem, state)
-            wave = state.members[state.first :]
-            led = sum(each.holds(state.best) for each in wave)
-            if self._lower(problem, state):
-                state = replace(state, in_vain=0, before=state.best_energy)
-            return replace(state, piece=2, led=led, finished=state.proved, converged=state.proved)
-        return self._searched(problem, state)
+    def _round(self, problem: Problem, state: PortfolioState, number: int) -> tuple[Task, ...]:
+        """A round of restarts and perturbations, a batch of the wave's members after the other."""
+        wave = range(state.first, len(state.members))
+        order = sorted(wave, key=lambda i: not state.members[i].member.restart)
+        restarts, perturbations = self._tasks_of(problem, number)
+        tasks: list[Task] = []
+        for at in range(0, len(order), BATCH):
+            batch = tuple(order[at : at + BATCH])
+            tasks += [Task("restart", number, batch, begins=k == 0) for k in range(restarts)]
+            tasks += [Task("perturb", number, batch) for _ in range(perturbations)]
+            tasks[-1] = tasks[-1]._replace(ends="batch" if at + BATCH < len(order) else "round")
+        return tuple(tasks)
 
-    def _searched(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """A piece of a round of restarts and perturbations, and whether it is over with that."""
-        turn, start = self._turn(problem, state.piece - 2, len(state.members) - state.first)
-        restarting, perturbing = self._pieces(problem, turn)
+    def _searched(self, problem: Problem, state: PortfolioState, task: Task) -> PortfolioState:
+        """Some members' restarts or perturbations, and what is decided if a batch or the round ends with them."""
+        search = self._restarted if task.do == "restart" else self._perturbed
         members = list(state.members)
-        order = sorted(range(state.first, len(members)), key=lambda i: not members[i].member.restart)
-        batches = [order[at : at + BATCH] for at in range(0, len(order), BATCH)]
-        batch, part = divmod(state.piece - 2 - start, restarting + perturbing)
 
-        def further(each: MemberState) -> MemberState:
-            if part == 0:
-                each = replace(each, rng=np.random.default_rng([each.member.seed, turn]))
-            return (self._restarted if part < restarting else self._perturbed)(problem, each, turn, state.best)
+        def further(i: int) -> MemberState:
+            each = members[i]
+            if task.begins:
+                each = replace(each, rng=np.random.default_rng([each.member.seed, task.number]))
+            return search(problem, each, task.number, state.best)
 
-        for i, each in zip(
-            batches[batch], self._map(problem, further, [members[i] for i in batches[batch]]), strict=True
-        ):
+        for i, each in zip(task.members, self._map(problem, further, task.members), strict=True):
             members[i] = each
-        state = self._led(problem, replace(state, members=tuple(members), piece=state.piece + 1))
-        if part + 1 < restarting + perturbing:
-            return state
-        last, full = batch + 1 == len(batches), self._pieces(problem, turn) == self._pieces(problem, turn + 1)
-        agreed = state.agreeing >= min(self.agree, len(members)) and ((last and full) or self._witnessed(state))
-        if last:
+        state = self._led(problem, replace(state, members=tuple(members)))
+        return self._decided(problem, state, task) if task.ends else state
+
+    def _decided(self, problem: Problem, state: PortfolioState, task: Task) -> PortfolioState:
+        """After a batch, whether enough members agree; after a round also whether it was in vain, and what is next."""
+        over, count, following = task.ends == "round", len(state.members), task.number + 1
+        full = self._tasks_of(problem, task.number) == self._tasks_of(problem, following)
+        agreed = state.agreeing >= min(self.agree, count) and ((over and full) or self._witnessed(state))
+        if over:
             in_vain = 0 if self._lower(problem, state) else state.in_vain + 1
             state = replace(state, in_vain=in_vain, before=state.best_energy)
-        spent = turn + 1 == self.rounds and len(members) >= self.most_lanes
-        if agreed or (last and (spent or state.in_vain >= self.rounds)):
+        spent = following == self.rounds and count >= self.most_lanes
+        if agreed or (over and (spent or state.in_vain >= self.rounds)):
             return self._ended(problem, replace(state, agreed=agreed))
-        if last:
-            state = self._judged(problem, state)
-            if state.proved:
-                return replace(state, finished=True, converged=True)
-        if not last or turn + 1 < self.rounds:
+        if not over:
             return state
-        return replace(state, members=self._wave(problem, state.members), first=len(members), in_wave=0, piece=0)
+        state = self._judged(problem, state)
+        if state.proved:
+            return replace(state, finished=True, converged=True)
+        if following < self.rounds:
+            return replace(state, queue=self._round(problem, state, following))
+        return replace(state, members=self._wave(problem, state.members), first=count, in_wave=0)
 
     @staticmethod
     def _lower(problem: Problem, state: PortfolioState) -> bool:
         """Whether something better was found since the present round began."""
         return not state.best_energy >= state.before - tolerance(state.best_energy, problem.spread)
 
-    def _pieces(self, problem: Problem, turn: int) -> tuple[int, int]:
-        """Pieces of restarts and of perturbations per member of a round: few at first, then all that are allowed."""
+    def _tasks_of(self, problem: Problem, number: int) -> tuple[int, int]:
+        """Restarts and perturbations per batch of a round: few at first, then all that are allowed."""
         tabu = has_tabu_search(problem)
-        few = (2 if tabu else 1) << turn
+        few = (2 if tabu else 1) << number
         return min(few, max(1, self.scouts)) if tabu else 1, min(few, max(1, self.kicks))
-
-    def _turn(self, problem: Problem, piece: int, members: int) -> tuple[int, int]:
-        """Which round a piece belongs to, and the first piece of that."""
-        turn, start, batches = 0, 0, -(-members // BATCH)
-        while piece >= start + (length := batches * sum(self._pieces(problem, turn))):
-            turn, start = turn + 1, start + length
-        return turn, start
 
     @staticmethod
     def _witnessed(state: PortfolioState) -> bool:
@@ -367,32 +325,35 @@ class Portfolio:
         """
         if not self._can_judge(problem) or state.proved:
             return state
-        least = SHARE * problem.n * min(problem.shape)
-        state = replace(state, granted=min(self._most_effort(problem), max(least, 2.0 * state.granted)))
-        better = state.best_energy < state.judged - tolerance(state.best_energy, problem.spread)
-        closed = 2.0 * (state.best_energy - state.bound) <= state.judged - state.bound
-        if problem.n**2 > state.granted or (state.proof is None and not (better and closed)):
+        proof, energy, least = state.proof, state.best_energy, SHARE * problem.n * min(problem.shape)
+        proof = replace(proof, granted=min(self._most_effort(problem), max(least, 2.0 * proof.granted)))
+        state = replace(state, proof=proof)
+        better = energy < proof.judged - tolerance(energy, problem.spread)
+        closed = 2.0 * (energy - proof.lower) <= proof.judged - proof.lower
+        if problem.n**2 > proof.granted or (proof.search is None and not (better and closed)):
             return state
         assert state.best is not None
-        method = search(problem, DD(effort=state.granted))
-        proof: DDState | PairsState = state.proof or method.init(problem)
-        if state.best_energy < proof.best_energy:
-            proof = begin_with(proof, state.best, state.best_energy)
-        while not (over := proof.proved or hopeless(proof)) and not method.done(proof):
-            proof = method.step(problem, proof)
-        over = over or proof.work < state.granted
-        assert proof.best is not None
-        state = self._given(problem, replace(state, proved=proof.proved), proof.best)
+        method = search(problem, DD(effort=proof.granted))
+        found: DDState | PairsState = proof.search or method.init(problem)
+        if energy < found.best_energy:
+            found = begin_with(found, state.best, energy)
+        while not (over := found.proved or hopeless(found)) and not method.done(found):
+            found = method.step(problem, found)
+        over = over or found.work < proof.granted
+        assert found.best is not None
+        state = self._given(problem, replace(state, proved=found.proved), found.best)
         if over:
-            return replace(state, proof=None, judged=state.best_energy, bound=proof.lower)
-        return replace(state, proof=proof)
+            return replace(state, proof=Proof(None, proof.granted, state.best_energy, found.lower))
+        return replace(state, proof=replace(proof, search=found))
 
     def _ended(self, problem: Problem, state: PortfolioState) -> PortfolioState:
-        """Finished, if the proof has no turn left."""
-        given_up = state.proof is None and np.isfinite(state.judged)
-        left = self._can_judge(problem) and not given_up and state.granted < self._most_effort(problem)
+        """Finished, if the proof has no turn left; else that is the next task."""
+        proof = state.proof
+        given_up = proof.search is None and np.isfinite(proof.judged)
+        left = self._can_judge(problem) and not given_up and proof.granted < self._most_effort(problem)
         finished = state.proved or not left
-        return replace(state, finished=finished, converged=finished and (state.proved or bool(state.agreed)))
+        converged, queue = finished and (state.proved or bool(state.agreed)), () if finished else (Task("finish"),)
+        return replace(state, finished=finished, converged=converged, queue=queue)
 
     def _most_effort(self, problem: Problem) -> float:
         return self.effort / (THIRD if problem.order == 3 else 1)

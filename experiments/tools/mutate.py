@@ -89,6 +89,7 @@ GUARDS: dict[str, str] = {
     "adgm/search/permutations.py": "permutations",
     "adgm/search/portfolio.py": "portfolio proofs permutations",
     "adgm/search/portfolio_members.py": "portfolio",
+    "adgm/search/portfolio_state.py": "portfolio",
     "adgm/search/tabu.py": "local_search",
     "adgm/solver.py": "solver penalty prices",
     "adgm/state.py": "solver run",
