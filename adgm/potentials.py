@@ -20,6 +20,7 @@ from adgm.costs.links import Links, in_threads, neighbours, places
 from adgm.costs.numbers import SAMPLE, finite, first_beyond, limited, some_of, unusable
 from adgm.layout import Layout
 from adgm.machine.deadline import check_time
+from adgm.machine.short_repr import ShortRepr
 
 CHUNK = 1 << 15  # costs of a formula computed at once: its temporaries stay in the cache
 MAX_ORDER = 8  # D! orderings of a symmetric hyperedge: beyond this nobody can wait for a single row
@@ -49,7 +50,7 @@ class Entries(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class Dense(ShortRepr):
     """An array of costs over variables; the variable of the pair (i1, i2) is i1 · n2 + i2.
 
     Parameters
@@ -88,6 +89,11 @@ class Dense:
     def check(self, shape: tuple[int, int]) -> None:
         self.tensor(shape)
 
+    @property
+    def size(self) -> str:
+        """How many costs there are, for people."""
+        return " × ".join(map(str, self.costs.shape))
+
     def tensor(self, shape: tuple[int, int]) -> FloatArray:
         """The costs as an array of `order` equal sides."""
         n = shape[0] * shape[1]
@@ -122,7 +128,7 @@ class Dense:
 
 
 @dataclass(frozen=True, eq=False)
-class Sparse:
+class Sparse(ShortRepr):
     """Costs of chosen tuples of variables; a row is paid when all its variables are matched.
 
     Parameters
@@ -176,6 +182,11 @@ class Sparse:
         object.__setattr__(self, "costs", cost)
         object.__setattr__(self, "symmetric", bool(symmetric))
 
+    @property
+    def size(self) -> str:
+        """How many costs there are, for people."""
+        return f"{len(self.costs)} tuples{', in any order' * self.symmetric}"
+
     def order(self, shape: tuple[int, int]) -> int:
         return int(self.indices.shape[1])
 
@@ -207,11 +218,12 @@ class Sparse:
         return Sparse((i1 * len(cols) + i2)[kept], self.costs[kept], self.symmetric)
 
 
+JOINED = {"either": "or", "both": "and"}
 Attributes = Callable[[LongArray, LongArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Formula:
+class Formula(ShortRepr):
     """Pairwise costs F[(i1,i2), (j1,j2)] = cost(left[i1, j1], right[i2, j2]), never formed as a matrix.
 
     Pairs that share a node (i1 = j1 or i2 = j2) cost nothing.
@@ -293,6 +305,14 @@ class Formula:
             if (edges[:, 0] == edges[:, 1]).any():
                 raise ValueError(f"Formula {side} must join two different nodes each")
             object.__setattr__(self, side, edges)
+
+    @property
+    def size(self) -> str:
+        """For how many pairs it is computed, for people."""
+        edges = [
+            f"{len(e)} {s} edges" for e, s in ((self.left_edges, "left"), (self.right_edges, "right")) if e is not None
+        ]
+        return f"computed on {f' {JOINED[self.where]} '.join(edges)}" if edges else "computed for every pair"
 
     def order(self, shape: tuple[int, int]) -> int:
         return 2

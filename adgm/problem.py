@@ -17,6 +17,7 @@ from adgm.costs.numbers import deviation, finite
 from adgm.costs.tables import Runtime
 from adgm.exchange import Costs, as_costs, column_major, of_affinity, of_costs
 from adgm.layout import Layout
+from adgm.machine import cells
 from adgm.machine.lazy import alone, once
 from adgm.potentials import Dense, Entries, Formula, Potential, Sparse
 
@@ -27,6 +28,11 @@ AT_MOST_ONE: Constraint = "at_most_one"
 EXACTLY_ONE: Constraint = "exactly_one"
 ANY: Constraint = "any"
 CONSTRAINTS: tuple[Constraint, ...] = get_args(Constraint)
+ONES: dict[Constraint, str] = {
+    AT_MOST_ONE: "one partner or none",
+    EXACTLY_ONE: "exactly one partner",
+    ANY: "any number of partners",
+}
 T = TypeVar("T")
 
 
@@ -135,6 +141,27 @@ class Problem:
                     f"{name}={EXACTLY_ONE!r} cannot be met: the candidates leave node {int(np.argmin(partner))} "
                     f"of graph {axis + 1} without a partner of its own"
                 )
+
+    def __repr__(self) -> str:
+        return f"Problem({self.summary})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sizes, the constraints, and what each potential is made of."""
+        every = self.shape[0] * self.shape[1]
+        candidates = "all pairs" if self.candidates is None else f"{self._variables} of {every} pairs"
+        told = {"candidates": candidates, "a left node has": ONES[self.rows], "a right node has": ONES[self.cols]}
+        lines = [(type(p).__name__, p.order(self.shape), p.size) for p in self.potentials]
+        costs = cells.table(("potential", "order", "costs"), lines, "lrl")
+        return cells.card(self.summary, cells.side_by_side(cells.facts(told), costs))
+
+    @property
+    def summary(self) -> str:
+        """Its sizes in a few words; builds nothing."""
+        return f"{self.shape[0]} × {self.shape[1]} nodes, order {self.order}, {self._variables} variables"
+
+    @property
+    def _variables(self) -> int:
+        return self.shape[0] * self.shape[1] if self.candidates is None else int(self.candidates.sum())
 
     @classmethod
     def from_affinity(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm._kernels import FloatArray, LongArray
+from adgm.machine import cells
 from adgm.machine.computing import ProcessorTime, working_for
 from adgm.machine.deadline import TimeUp, deadline
 from adgm.problem import ANY, Problem
@@ -66,6 +67,23 @@ class Result(Generic[S]):
     seconds_to_best: float  # of these, until the best matching was found
     history: dict[str, FloatArray]  # "seconds" and whatever the method traces, a value per iteration
     state: S
+
+    def __repr__(self) -> str:
+        return f"Result({self._ended}, energy {self.energy:.7g}, {self.assignment.sum()} pairs, {self.problem!r})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how it ended, and what it traced on the way."""
+        told = {
+            "energy": f"{self.energy:.7g}",
+            "matched pairs": int(self.assignment.sum()),
+            "problem": self.problem.summary,
+        }
+        told["best found after"] = f"{self.seconds_to_best:.3g} s of {self.seconds:.3g} s of computing"
+        return cells.card(self._ended, cells.facts(told), cells.words(self.note), cells.curves(self.history))
+
+    @property
+    def _ended(self) -> str:
+        return f"{self.status} after {self.iterations} iteration{'s' * (self.iterations != 1)}"
 
     @property
     def note(self) -> str:
@@ -177,6 +195,10 @@ class Run(Generic[S]):
         self._began: float | None = None
         self._rounded: tuple[State, Assignment, float] | None = None
         self._handed: Assignment | None = None  # what an interrupted start had found
+
+    def __repr__(self) -> str:
+        where = f"iteration {self.iteration}" if self.status is None else f"{self.status} at iteration {self.iteration}"
+        return f"Run({type(self.method).__name__}, {where}, {self.problem!r})"
 
     @property
     def iteration(self) -> int:

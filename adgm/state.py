@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeVar
 import numpy as np
 
 from adgm._kernels import FloatArray
+from adgm.machine.short_repr import ShortRepr
 from adgm.problem import Problem
 from adgm.rounding import Assignment
 
@@ -13,7 +14,7 @@ Status = Literal["converged", "iteration limit", "time limit", "stopped"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class State:
+class State(ShortRepr):
     """Where a method is; methods extend it with what they need to go on.
 
     Parameters

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from features.models import MODELS
 from features.models.base import Sense
 from features.pairs import SIDES, Pair, PointSource, Source, TruthSource, read_pair
 from features.recipe import MASKS, OWN, RULES, Recipe, method_options
+
+if TYPE_CHECKING:
+    from features.plots.notebook import Animation
 
 STRENGTHS: dict[Sense, str] = {"similarity": "share of the score", "cost": "share of the cost, negated"}
 # What two images without points are matched by, and points that somebody gave (then the smaller side completely).
@@ -134,6 +137,20 @@ class Matching:
     @property
     def strength_label(self) -> str:
         return STRENGTHS[self.sense]
+
+    def __repr__(self) -> str:
+        return f"Matching({self.pair.name!r}, {self.recipe.title!r}, {len(self.pairs)} matches, {self.result!r})"
+
+    def _repr_html_(self) -> str:
+        from features.plots.notebook import matching_cell
+
+        return matching_cell(self)
+
+    def animation(self, width: int = 760) -> "Animation":
+        """The same run again as a moving picture: a notebook plays it, its `save(path)` writes a GIF."""
+        from features.plots.notebook import animate
+
+        return animate(self, width)
 
 
 class RecipeFields(TypedDict, total=False):

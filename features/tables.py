@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adgm.machine import cells
+
 TEX = {letter: f"\\{letter}" for letter in "&%$#_{}"}
 TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
 TEX |= {"ρ": r"$\rho$", "β": r"$\beta$", "σ": r"$\sigma$", "°": r"$^\circ$", "–": "--", "×": r"$\times$"}
@@ -78,6 +80,13 @@ class Table:
         lines = ["".join(f"<td>{cell}</td>" for cell in cells) for cells in self._marked(html.escape, "<b>…</b>")]
         body = "".join(f"<tr>{line}</tr>" for line in lines)
         return f"<table><caption>{html.escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks; a line with something bold stands out."""
+        return cells.card(self.title, cells.table(self.header, self.lines, self.align, {at for at, _ in self.bold}))
+
+    def __repr__(self) -> str:
+        return self.text()
 
     def text(self) -> str:
         """Aligned columns for a terminal; a star at the end of the lines that hold something bold."""

@@ -18,7 +18,7 @@ from features.__main__ import parser
 from features.cli.arguments import recipe_and_pair
 from features.judge import comparison
 from features.judge.classics import CLASSICS
-from features.plots.pair import common
+from features.plots.stage import common
 from features.recipe import Recipe
 from ui.compare.page import table_records
 from ui.jobs import comparison as module

@@ -19,8 +19,8 @@ from features.datasets import DATASETS
 from features.judge.classics import CLASSICS
 from features.judge.metrics import kinds_of
 from features.pairs import Pair, View
-from features.plots import figures, pair
-from features.plots.pair import Stage
+from features.plots import figures
+from features.plots.stage import GAP, Stage
 from features.plots.theme import CANDIDATE, COLOURS, KINDS, method_look
 from features.points.images import Image
 from features.points.keypoints import Keypoints
@@ -146,7 +146,7 @@ def test_a_line_ends_at_its_two_points(turntable, found):
         # both images of this set have the same size: no scaling, the right one is moved by its width and the gap
         np.testing.assert_allclose(start, turntable.left.points.xy[i] + 0.5)
         width = turntable.left.image.size[0]
-        np.testing.assert_allclose(end, turntable.right.points.xy[j] + 0.5 + [width * (1 + pair.GAP), 0])
+        np.testing.assert_allclose(end, turntable.right.points.xy[j] + 0.5 + [width * (1 + GAP), 0])
 
 
 def test_without_truth_lines_are_coloured_by_strength(turntable, found):

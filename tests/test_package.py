@@ -2,7 +2,9 @@
 
 import ast
 import importlib
+import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,6 +16,7 @@ import pytest
 
 import adgm
 import features
+from experiments.tools import notebooks
 from experiments.tools.browser import serving
 from ui.shell import command
 
@@ -55,6 +58,18 @@ from adgm_explorer.features.recipe import Recipe
 found = match(Recipe("turntable", model="B"))
 print(found.recipe.as_python())
 """
+# In a clone: one Recipe, whatever it is imported as, and the modules keep their own names.
+NAMED = """
+from adgm_explorer import match
+from adgm_explorer.features.recipe import Recipe
+import adgm_explorer.features.matching as one, features.matching as other
+assert one is other and other.__spec__.name == "features.matching"
+print(match(Recipe("random", {"noise": 0}, model="B")).metrics.accuracy)
+try:
+    import adgm_explorer.kitchen
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
 HOSTILE = "raise SystemExit('a folder of the user was imported')"
 
 
@@ -91,6 +106,14 @@ def test_the_version_is_told_once(monkeypatch, capsys):
 def test_the_solver_imports_and_solves_without_the_apps_libraries():
     done = subprocess.run([sys.executable, "-c", ALONE + SOLVED], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == adgm.__version__, done.stderr[-2000:]
+
+
+def test_a_clone_has_the_installed_names_without_a_second_copy(tmp_path):
+    (tmp_path / "adgm_explorer").mkdir()
+    shutil.copyfile(ROOT / "experiments" / "tools" / "clone_names.py", tmp_path / "adgm_explorer" / "__init__.py")
+    paths = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run([sys.executable, "-c", NAMED], cwd=tmp_path, env=paths, capture_output=True, text=True)
+    assert done.stdout.split() == ["1.0", "adgm_explorer.kitchen"], done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("words", [["match", "--help"], ["experiments", "list"], ["datasets"], [], ["--server.port=9"]])
@@ -238,6 +261,13 @@ def test_folders_of_the_users_are_in_nobodys_way(installed, crowded):
     written = said(str(installed), "-c", WRITTEN)
     assert "from adgm_explorer.features" in written
     assert said(str(installed), "-c", written)
+
+
+@pytest.mark.long
+def test_a_notebook_runs_with_the_installed_package(installed):
+    pytest.importorskip("nbclient", reason="nbclient runs the notebooks")
+    book = notebooks.executed(notebooks.NOTEBOOKS / "first-matching.ipynb", str(site(installed)))
+    assert "46 matches" in str(book) and str(ROOT) not in str(book)
 
 
 @pytest.mark.long

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from adgm.explain.terms import Matches, Term, paid_by_potential
+from adgm.machine import cells
 from adgm.problem import Problem
 
+MOST_SHOWN = 10  # terms in a notebook
 WORDS = {1: "points", 2: "edges", 3: "triangles", 4: "quadruples"}
 
 
@@ -102,6 +104,26 @@ class Ledger:
         lines = tuple(line for line in self.lines if left in line.left)
         return Ledger(lines, self.names, self.energies, summed(lines))
 
+    def __repr__(self) -> str:
+        return f"Ledger({len(self.lines)} terms differ, other − answer {self.total:+.7g})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what every potential says, and the terms that say most."""
+        parts = [(p.name, f"{p.favour:+.6g}", _percent(p.share), p.lines) for p in self.parts]
+        parts.append(("sum", f"{self.total:+.6g}", "", len(self.lines)))
+        first = sorted(self.lines, key=lambda line: -abs(line.favour))[:MOST_SHOWN]
+        lines = [
+            (self.names[one.potential], _matches(one.here), _matches(one.there), f"{one.favour:+.4g}") for one in first
+        ]
+        here, there = (f"{energy:.7g}" for energy in self.energies)
+        return cells.card(
+            f"{len(self.lines)} terms differ; energy {here} of the answer, {there} of the other matching",
+            cells.words("What a term costs more in the other matching speaks for the answer (+)."),
+            cells.table(("potential", "speaks for the answer", "", "terms"), parts, "lrrr", bold=[len(parts) - 1]),
+            cells.words(f"The {len(lines)} that say most:"),
+            cells.table(("potential", "in the answer", "in the other", "+/−"), lines, "lllr"),
+        )
+
     def __str__(self) -> str:
         """A line per potential and what they add up to."""
         told = [
@@ -164,6 +186,10 @@ def named(problem: Problem, words: dict[int, str] = WORDS) -> list[str]:
         seen[name] += 1
         names.append(name if plain.count(name) == 1 else f"{name} {seen[name]}")
     return names
+
+
+def _matches(term: Term | None) -> str:
+    return "–" if term is None else " ".join(f"{i}→{j}" for i, j in term.matches)
 
 
 def _percent(share: float | None) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from adgm.explain.terms import Match
 from adgm.machine.deadline import check_time
+from adgm.machine.short_repr import ShortRepr
 from adgm.problem import ANY, EXACTLY_ONE, Problem
 from adgm.rounding import Assignment
 
@@ -63,7 +64,7 @@ WAYS: tuple[Way, ...] = get_args(Way)
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class Step(ShortRepr):
     """One exchange: the matches that go, those that come, and the matching that this makes."""
 
     gone: tuple[Match, ...]
@@ -77,7 +78,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Path(ShortRepr):
     """Exchanges that lead from one matching to another."""
 
     begin: float  # the energy of the first

@@ -26,6 +26,7 @@ PLACES = {
     "features/__init__.py": "__init__.py",
 }
 PLACES |= {"ui/shell/command.py": "__main__.py"} | {place: place for place in ("assets/penalty.png", "assets/results")}
+ONLY_HERE = ("wheel.py", "clone_names.py")
 ROOM = "|".join(ROOMS)
 STATEMENT = re.compile(rf"\b(from|import) (?=({ROOM})(\.[\w.]+)? (import|as) )")  # in a string
 MODULE = re.compile(rf"\bpython -m (?=({ROOM})\.\w)")
@@ -89,7 +90,7 @@ def _room(module: str) -> bool:
 def arrange(root: Path, folder: Path) -> None:
     """Write the package `adgm_explorer` of a repository into a folder."""
     for room in ROOMS:
-        shutil.copytree(root / room, folder / room, ignore=shutil.ignore_patterns("__pycache__", Path(__file__).name))
+        shutil.copytree(root / room, folder / room, ignore=shutil.ignore_patterns("__pycache__", *ONLY_HERE))
     for source, place in PLACES.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (root / source).is_dir() else shutil.copyfile
@@ -99,14 +100,13 @@ def arrange(root: Path, folder: Path) -> None:
 
 
 class InstalledNames(BuildHookInterface[Any]):
-    """Adds `adgm_explorer` to the wheel; an editable one has a package that finds the rooms in the repository."""
+    """Adds `adgm_explorer` to the wheel; an editable one has a package that names the rooms of the repository."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._kept = TemporaryDirectory()
         folder, root = Path(self._kept.name), Path(self.root)
         if version == "editable":
-            start = (root / "features" / "__init__.py").read_text(encoding="utf-8")
-            (folder / "__init__.py").write_text(f"{start}\n__path__ = [{str(root)!r}]\n", encoding="utf-8")
+            shutil.copyfile(Path(__file__).with_name("clone_names.py"), folder / "__init__.py")
             build_data["force_include_editable"][str(folder)] = PACKAGE
         else:
             arrange(root, folder)

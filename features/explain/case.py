@@ -12,6 +12,7 @@ from adgm.explain.ledger import WORDS, Ledger, ledger, named
 from adgm.explain.margins import Margin, margins
 from adgm.explain.paths import Path, Way, exchange_of, path
 from adgm.explain.terms import Match
+from adgm.machine.short_repr import ShortRepr
 from adgm.rounding import Assignment
 from features.formulas.split import part_names, summands
 from features.judge.metrics import Metrics, kinds, matched_pairs, measure, true_assignment
@@ -25,7 +26,7 @@ TERMS = WORDS | {1: "descriptors"}  # what models compare: points by their descr
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Case(ShortRepr):
     """A matching that somebody asks about; what takes time is computed when it is first asked for."""
 
     recipe: Recipe

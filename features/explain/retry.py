@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adgm import METHODS, solve
+from adgm.machine.short_repr import ShortRepr
 from adgm.rounding import Assignment
 from adgm.search.local_search import improve
 from adgm.solver import ADGM
@@ -17,7 +18,7 @@ Watch = Callable[[Any], object]
 
 
 @dataclass(frozen=True, eq=False)
-class Retry:
+class Retry(ShortRepr):
     """What another run ended with, and what follows from it."""
 
     what: str
@@ -25,6 +26,10 @@ class Retry:
     energy: float
     correct: int | None
     proves: str
+
+    def _repr_markdown_(self) -> str:
+        """For notebooks."""
+        return self.proves
 
 
 @dataclass(frozen=True)

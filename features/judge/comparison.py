@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm import METHODS, Problem, Result, State
+from adgm.machine.short_repr import ShortRepr
 from features import plots
 from features.judge.classics import CLASSICS
 from features.judge.metrics import BETTER, SAME, WORD, Metrics, as_assignment, measure, measure_matches, number, ratio
@@ -41,7 +42,7 @@ LABELS = Labels()
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class Row(ShortRepr):
     """What one method came to, or why it did not run."""
 
     recipe: Recipe

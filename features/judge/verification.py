@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adgm.machine.short_repr import ShortRepr
 from features.pairs import Pair, mapped
 from features.points.descriptors import appearance_cost
 from features.points.local_maps import CHANCE, Expected, around
@@ -76,7 +77,7 @@ FAMILIES: dict[Kind, Family] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Map:
+class Map(ShortRepr):
     """A map from the left to the right image, in working pixels: 3 × 3, and which matches obey it."""
 
     kind: Kind
@@ -87,7 +88,7 @@ class Map:
 
 
 @dataclass(frozen=True, eq=False)
-class Verification:
+class Verification(ShortRepr):
     """What came of checking a matching: the map if there is one, which matches obey it, and which others it finds.
 
     Of a scene with depth `map` may be that of a plane in it, and `depth` the fundamental matrix that the rest obeys.

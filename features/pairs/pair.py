@@ -13,6 +13,7 @@ import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
 
 from adgm import Problem
+from adgm.machine.short_repr import ShortRepr
 from features.digests import digest
 from features.points.images import Image
 from features.points.keypoints import Keypoints, detect
@@ -28,7 +29,7 @@ Wanted = Mapping[str, Any]  # how many points are detected on a side, and "mask_
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class View(ShortRepr):
     """One side of a pair: its points, and the image they lie on if there is one."""
 
     image: Image | None
@@ -64,6 +65,14 @@ class Pair:
             raise ValueError(f"The tolerance is {self.tolerance} pixels; expected a positive number.")
         if self.given is not None and self.given.shape != self.shape:
             raise ValueError(f"The problem of {self.name} has {self.given.shape} nodes; its points are {self.shape}.")
+
+    def __repr__(self) -> str:
+        return f"Pair({self.name!r}, {self.shape[0]} left and {self.shape[1]} right points)"
+
+    def _repr_html_(self) -> str:
+        from features.plots.notebook import pair_cell
+
+        return pair_cell(self)
 
     @property
     def shape(self) -> tuple[int, int]:

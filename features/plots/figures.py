@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from features.judge.metrics import BETTER, WORD, score
 from features.models.base import Sense
 from features.pairs import Pair
-from features.plots.pair import DrawnLine, Floats, Stage, draw
+from features.plots.pair import draw
+from features.plots.stage import DrawnLine, Floats, Stage
 from features.plots.theme import BLUE, FAINT, GREEN, INK, ORANGE, SKY, VERMILION
 from features.points.graphs import GRAPHS
 

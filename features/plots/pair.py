@@ -11,71 +11,28 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from features.judge.metrics import Kind, kinds_of
-from features.pairs import Pair, View
+from features.pairs import Pair
+from features.plots.stage import DrawnLine, Floats, Stage, lines_of
 from features.plots.theme import BLUE, INK, KINDS, PAPER, RAMP
 from features.points.graphs import GRAPHS
 
-Floats = NDArray[np.float64]
-DrawnLine = tuple[Kind, int, int]  # a left and a right point, and what is known about them
-
 HALO = 1.6  # points that the white halo is wider than its line
-GAP = 0.02  # between the two views, as a share of their width
 
 
-# ---- two views on one pair of axes -------------------------------------------------------------------------------
-
-
-class Stage:
-    """Both views on the same axes, equally high side by side, or equally wide one below the other."""
-
-    def __init__(self, pair: Pair, stacked: bool | None = None) -> None:
-        self.views = pair.left, pair.right
-        boxes = [_box(view) for view in self.views]
-        (w1, h1), (w2, h2) = (box[1] - box[0] for box in boxes)
-        self.stacked = min(w1 / h1, w2 / h2) > 1.9 if stacked is None else stacked
-        factor = w1 / w2 if self.stacked else h1 / h2
-        gap = GAP * w1
-        corner = np.array([0.0, h1 + gap]) if self.stacked else np.array([w1 + gap, 0.0])
-        self.places = [(boxes[0][0], 1.0, np.zeros(2)), (boxes[1][0], factor, corner)]
-        self.boxes = boxes
-        self.size = (w1, h1 + gap + h2 * factor) if self.stacked else (w1 + gap + w2 * factor, h1)
-
-    def at(self, side: int, xy: Floats) -> Floats:
-        """Points of a view on the common axes."""
-        low, factor, corner = self.places[side]
-        return np.asarray((xy - low) * factor + corner)
-
-    def prepare(self, axes: Axes) -> None:
-        """Lay the images down; points without an image get a plain sheet."""
-        axes.set(xlim=(0, self.size[0]), ylim=(self.size[1], 0), aspect="equal")
-        axes.set_axis_off()
-        for side, view in enumerate(self.views):
-            (x0, y0), (x1, y1) = (self.at(side, corner) for corner in self.boxes[side])
-            if view.image is not None:
-                # a pixel's centre lies at whole coordinates, as the points count
-                axes.imshow(view.image.rgb, extent=(x0, x1, y1, y0), interpolation="antialiased", zorder=0)
-            else:
-                axes.fill([x0, x1, x1, x0], [y0, y0, y1, y1], color=PAPER, zorder=0)
-        axes.set(xlim=(0, self.size[0]), ylim=(self.size[1], 0))
-
-    def segments(self, pairs: NDArray[np.int64]) -> Floats:
-        """(k, 2, 2): a line for each pair."""
-        ends = [self.at(side, view.points.xy)[pairs[:, side]] for side, view in enumerate(self.views)]
-        return np.stack(ends, axis=1)
-
-
-def _box(view: View) -> tuple[Floats, Floats]:
-    """The corners of the view's image, or of a sheet with room around its points."""
-    if view.image is not None:
-        return np.full(2, -0.5), np.array(view.image.size) - 0.5
-    xy = view.points.xy if len(view.points) else np.zeros((1, 2))
-    low, high = xy.min(axis=0), xy.max(axis=0)
-    room = np.maximum(0.08 * (high - low).max(), 1.0)
-    centre, half = (low + high) / 2, np.maximum((high - low) / 2 + room, (high - low).max() / 4 + room)
-    return centre - half, centre + half
+def _prepare(axes: Axes, stage: Stage) -> None:
+    """Lay the images down; points without an image get a plain sheet."""
+    axes.set(xlim=(0, stage.size[0]), ylim=(stage.size[1], 0), aspect="equal")
+    axes.set_axis_off()
+    for side, view in enumerate(stage.views):
+        (x0, y0), (x1, y1) = (stage.at(side, corner) for corner in stage.boxes[side])
+        if view.image is not None:
+            # a pixel's centre lies at whole coordinates, as the points count
+            axes.imshow(view.image.rgb, extent=(x0, x1, y1, y0), interpolation="antialiased", zorder=0)
+        else:
+            axes.fill([x0, x1, x1, x0], [y0, y0, y1, y1], color=PAPER, zorder=0)
+    axes.set(xlim=(0, stage.size[0]), ylim=(stage.size[1], 0))
 
 
 def _lines(axes: Axes, segments: Floats, width: ArrayLike, z: float, **look: Any) -> None:
@@ -118,21 +75,6 @@ def _points(axes: Axes, stage: Stage, pair: Pair, size: float) -> bool:
     return lonely
 
 
-def lines_of(pair: Pair, pairs: ArrayLike) -> dict[Kind, NDArray[np.int64]]:
-    """The lines of a matching by kind, the missed ones among them; of one kind where the truth is unknown."""
-    found = np.asarray(pairs, np.int64).reshape(-1, 2)
-    return kinds_of(pair, found) if pair.judged else {"correct": found}
-
-
-def common(pair: Pair, best: ArrayLike, other: ArrayLike) -> set[DrawnLine]:
-    """The lines of another matching that the best one has, too, of the same kind; none if the two are equal."""
-    one, two = (
-        {(kind, i, j) for kind, some in lines_of(pair, pairs).items() for i, j in some.tolist()}
-        for pairs in (best, other)
-    )
-    return set() if one == two else one & two
-
-
 def draw(
     axes: Axes,
     pair: Pair,
@@ -148,7 +90,7 @@ def draw(
     The lines in `without` are left out; their points are not.
     """
     stage = Stage(pair)
-    stage.prepare(axes)
+    _prepare(axes, stage)
     if graph is not None:
         _edges(axes, stage, graph)
     found = np.empty((0, 2), np.int64) if pairs is None else np.asarray(pairs, np.int64).reshape(-1, 2)

@@ -14,6 +14,7 @@ import pi_heif
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
 
+from adgm.machine.short_repr import ShortRepr
 from features.limits import LIMITS
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "AVIF", "HEIF")  # the only decoders that an upload ever reaches
@@ -48,7 +49,7 @@ class ImageError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Image:
+class Image(ShortRepr):
     """An RGB picture at working size.
 
     `scale` is working pixels per original pixel, the same along x and y: a working coordinate divided by it

@@ -10,6 +10,7 @@ import numpy as np
 import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike, NDArray
 
+from adgm.machine.short_repr import ShortRepr
 from features.limits import LIMITS
 from features.points import rootsift
 from features.points.images import Image
@@ -29,7 +30,7 @@ SMALLEST_SIDE = 16  # pixels; below this no detector sees anything, and some fai
 
 
 @dataclass(frozen=True, eq=False)
-class Keypoints:
+class Keypoints(ShortRepr):
     """Points in working pixels of their image: origin top left, x to the right, y down."""
 
     xy: Floats  # (n, 2)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,12 @@ from features.judge.comparison import LABELS, Row, best_energy, is_best, referen
 from features.judge.metrics import measure, score
 from features.models import MODELS
 from features.pairs import Pair
+from features.plots.stage import DrawnLine, common
 from features.recipe import Recipe
 from ui.jobs.job import Job, Snapshot
 from ui.jobs.scheduler import POOL, JobPool, Visitor
 from ui.jobs.work import Work
 from ui.match.optimality import Proof
-
-if TYPE_CHECKING:
-    from features.plots.pair import DrawnLine
 
 Status = Literal["running", "finished", "stopped", "abandoned", "failed"]
 T = TypeVar("T")
@@ -242,7 +240,7 @@ class Series(Work):
         distinct = {matching_of(one): one.row.pairs for one in entrants if one.row.result is not None}
         best = next((row.pairs for row in rows if is_best(row, rows)), None)
         drawn = {
-            key: picture(self.pair, pairs, () if best is None else plots.pair.common(self.pair, best, pairs))
+            key: picture(self.pair, pairs, () if best is None else common(self.pair, best, pairs))
             for key, pairs in distinct.items()
         }
         told = (replace(one, picture=drawn.get(matching_of(one), b"")) for one in entrants)
