@@ -42,6 +42,39 @@ def processor(monkeypatch) -> Processor:
     return processor
 
 
+def test_threads_of_a_library_count_for_the_one_who_called_it_if_it_is_the_only_one(processor, monkeypatch):
+    total = [0.0]
+    monkeypatch.setattr(computing, "process_time", lambda: total[0])
+    clock, other = ProcessorTime(), ProcessorTime()
+
+    def compute() -> float:
+        before = clock()
+        with computing.helped():
+            processor.compute(1.0)
+            total[0] += 3.0  # this thread's second, and two of others
+        return clock() - before
+
+    assert compute() == 0.0  # nobody's run
+    with clock.working():
+        assert compute() == 3.0
+        with other.working():
+            assert compute() == 3.0
+        begun, ended = threading.Event(), threading.Event()
+
+        def work() -> None:
+            with other.working():
+                begun.set()
+                ended.wait(60)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        begun.wait(60)
+        assert compute() == 1.0
+        ended.set()
+        thread.join()
+        assert compute() == 3.0
+
+
 def test_what_a_thread_computes_while_it_works_for_a_run_counts_and_nothing_else(processor):
     clock = ProcessorTime()
     processor.compute(1.0)

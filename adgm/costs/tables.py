@@ -18,6 +18,7 @@ from adgm._kernels import Columns, Fibers, FloatArray, IndexArray, LongArray, Ta
 from adgm.costs import links
 from adgm.costs.links import Links
 from adgm.costs.numbers import first_beyond, largest_of, unusable
+from adgm.costs.separable import Separated, summed
 from adgm.layout import Layout
 from adgm.machine.deadline import carried, check_time, waited_for
 from adgm.potentials import CHUNK, Dense, Entries, Formula, Potential
@@ -26,6 +27,7 @@ DENSE_SHARE = 0.2  # of all pairs: a potential on more edges than this is faster
 FULL = 24  # pairs of variables per hyperedge up to which a tree of third order has a node for every pair
 GROUP = 64  # columns that are added up at once: a multiple of the four that `add_columns` takes together
 MOST_NAMED = 1 << 21  # variables: the number of a triple has 64 bits
+ROOTS = 6  # columns per root of the variables, beyond which a sum of products is faster (measured)
 WORTH_A_THREAD = 50_000  # hyperedges: starting another thread takes as long as looking at so many
 
 
@@ -144,12 +146,19 @@ class PairwiseColumns:
     """Columns of Σ formulas + matrix, in one direction, computed when first needed, least recently used out."""
 
     def __init__(
-        self, layout: Layout, formulas: Sequence[Formula], matrix: FloatArray | None, flip: bool, memory: int
+        self,
+        layout: Layout,
+        formulas: Sequence[Formula],
+        matrix: FloatArray | None,
+        flip: bool,
+        memory: int,
+        sums: Sequence[Separated] = (),
     ) -> None:
+        """`sums`: of all formulas, for products with more columns than there is room for."""
         n = layout.n
         self.last = np.empty(0), np.empty(0)  # the last question and its answer, exchanged at once for all threads
         self._complete = False
-        self.layout, self.formulas, self.matrix, self.flip = layout, formulas, matrix, flip
+        self.layout, self.formulas, self.matrix, self.flip, self.sums = layout, formulas, matrix, flip, sums
         if formulas:
             capacity = max(1, min(n, memory // (8 * n)))
             self.table = Columns(np.full(n, -1, np.int32), np.empty((capacity, n)), np.zeros(capacity, np.int64))
@@ -158,6 +167,10 @@ class PairwiseColumns:
             assert matrix is not None
             self.table = Columns(np.arange(n, dtype=np.int32), matrix, np.zeros(n, np.int64))
             self.owner = np.arange(n)
+
+    def seen(self, formula: Formula) -> float | None:
+        """The largest cost of a formula as its sum knows it; None if there is no sum."""
+        return next((s.largest for f, s in zip(self.formulas, self.sums, strict=False) if f is formula), None)
 
     @property
     def complete(self) -> bool:
@@ -239,6 +252,12 @@ class PairwiseColumns:
         if np.array_equal(x, question):  # a start's energy and its first step ask for the same
             return answer
         support = np.flatnonzero(x).astype(np.uint32)
+        if self.sums and len(support) > len(self.owner):
+            total, grid = np.zeros(self.layout.shape), x.reshape(self.layout.shape)
+            for one in self.sums:
+                total += one.product(grid, self.flip)
+            self.last = x.copy(), total.reshape(-1)
+            return self.last[1]
         place = self.table.slot[support]
         missing = place < 0
         self.table.used[place[~missing]] = clock
@@ -305,7 +324,7 @@ class Runtime:
             for p in (
                 formulas if scaled else ()
             ):  # a formula's own range, so that its scale does not depend on what else is there
-                own = p.largest
+                own = p.largest or self.columns[0].seen(p)
                 if own is None:
                     alone = len(formulas) == 1 and matrix is None
                     columns = self.columns[0] if alone else PairwiseColumns(layout, [p], None, False, 1)
@@ -366,13 +385,16 @@ class Runtime:
     ) -> tuple[PairwiseColumns, PairwiseColumns]:
         """Columns for either open mode; the same object twice where the matrix is symmetric."""
         symmetric = all(f.symmetric for f in formulas) and (matrix is None or np.array_equal(matrix, matrix.T))
+        sums = () if matrix is not None else summed(layout, formulas, memory if symmetric else memory // 2)
+        if sums:  # they take a part of the memory, and more columns than these would not be faster
+            memory = (2 - symmetric) * min(memory // 4, 8 * layout.n * ROOTS * round(layout.n**0.5))
         if symmetric:
-            both = PairwiseColumns(layout, formulas, matrix, False, memory)
+            both = PairwiseColumns(layout, formulas, matrix, False, memory, sums)
             return both, both
         transposed = None if matrix is None else np.ascontiguousarray(matrix.T)
         return (
-            PairwiseColumns(layout, formulas, transposed, False, memory // 2),
-            PairwiseColumns(layout, formulas, matrix, True, memory // 2),
+            PairwiseColumns(layout, formulas, transposed, False, memory // 2, sums),
+            PairwiseColumns(layout, formulas, matrix, True, memory // 2, sums),
         )
 
     def guard(self) -> AbstractContextManager[object]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from threading import get_ident
-from time import thread_time
+from time import process_time, thread_time
 
 from adgm._kernels.compiling import COMPILING
 
@@ -37,6 +37,8 @@ class ProcessorTime:
         if (me := get_ident()) in self.at_work:
             yield
             return
+        outermost = me not in _busy
+        _busy.add(me)
         with self.guard:
             began = computed()
             self.at_work[me] = began, began
@@ -45,6 +47,8 @@ class ProcessorTime:
             yield
         finally:
             _clocks.reset(token)
+            if outermost:
+                _busy.discard(me)
             with self.guard:
                 self.over += computed() - self.at_work.pop(me)[0]
 
@@ -54,6 +58,7 @@ class ProcessorTime:
             self.over += seconds
 
 
+_busy: set[int] = set()  # the threads that work for some run
 _clocks: ContextVar[tuple[ProcessorTime, ...]] = ContextVar("clocks", default=())
 
 
@@ -65,3 +70,15 @@ def working_for(clock: Callable[[], float]) -> AbstractContextManager[None]:
 def clocks() -> tuple[ProcessorTime, ...]:
     """Those of the runs that this thread works for."""
     return _clocks.get()
+
+
+@contextmanager
+def helped() -> Iterator[None]:
+    """What a library's own threads compute within it counts for the runs that this thread works for; where another
+    thread works for a run, too, nobody can tell whom they helped, and it counts for none."""
+    before = process_time() - thread_time()
+    yield
+    if _busy == {get_ident()}:
+        seconds = process_time() - thread_time() - before
+        for clock in clocks():
+            clock.add(seconds)

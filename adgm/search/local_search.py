@@ -139,6 +139,8 @@ class Surroundings:
         with runtime.guard():
             for columns in self.columns:
                 columns.fill()
+        # A look at a variable needs the column of whoever it takes the place of: with less room it takes seconds.
+        self.crowded = any(c.sums and len(c.owner) < min(problem.shape) for c in self.columns)
         stored = bool(self.columns) and all(columns.complete for columns in self.columns)
         self.polished: dict[bytes, tuple[Assignment, float]] = {}  # most runs round to the same few matchings
         self.guard, self.ahead = threading.Lock(), threading.Lock()
@@ -262,8 +264,10 @@ class Surroundings:
         """`_kernels.local_search.descend` with missing columns computed: the energy change.
 
         After `forced` changes only what they touch is looked at, with `awake` ones these first; otherwise everything,
-        until nothing pays.
+        until nothing pays. Nothing is looked at where columns of formulas would be computed again and again.
         """
+        if self.crowded:
+            return 0.0
         thorough = not len(forced) and awake is None
         awake = np.full(len(on), thorough) if awake is None else awake
         at_once = max(FEWEST_AT_ONCE, AT_ONCE // len(on))

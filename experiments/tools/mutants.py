@@ -36,7 +36,7 @@ TUNING: dict[str, dict[str, str]] = {
         "adgm/bounds/tied_pairs.py": "MOST_DENSE",
         "adgm/costs/affinity.py": "DENSE_SHARE",
         "adgm/costs/numbers.py": "SAMPLE",
-        "adgm/costs/tables.py": "DENSE_SHARE FULL GROUP WORTH_A_THREAD",
+        "adgm/costs/tables.py": "DENSE_SHARE FULL GROUP ROOTS WORTH_A_THREAD",
         "adgm/potentials.py": "CHUNK",
         "adgm/search/local_search.py": "WHOLE FEWEST_COLUMNS REMEMBERED",
         "adgm/search/permutations.py": "PIECE",

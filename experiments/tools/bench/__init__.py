@@ -47,7 +47,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "growth": solver.growth,
     "delaunay": solver.delaunay_candidates,
     "edges": lambda: solver.in_process("on_edges", 150),
-    "formula": lambda: solver.in_process("large_formula", 200),
+    "formula": lambda: solver.in_process("large_formula", 200) + solver.in_process("whole_run", module="limits"),
     "sparse": sparse.readings,
     "photos": lambda: solver.in_process("readings", module="photos"),
     "limits": limits.readings,
