@@ -14,6 +14,13 @@ LARGE, SPARSE = 250_000, 8  # a grid with more pairs than this, and so many for 
 FORBIDDEN = 1e6  # outweighs any sum of relaxed values, which lie in [0, 1]
 
 
+def unary_matching(problem: Problem) -> Assignment:
+    """The best matching for the unary costs alone."""
+    unary = problem.unary
+    spread = float(np.ptp(unary))
+    return hungarian(problem, 1e-9 + (unary.max() - unary) / (2.0 * spread) if spread > 0 else np.ones(problem.n))
+
+
 def hungarian(problem: Problem, x: FloatArray, threshold: float = 0.0) -> Assignment:
     """The assignment of largest Σx; a pair whose value is at most `threshold` is left out where it may be."""
     if ANY in (problem.rows, problem.cols):

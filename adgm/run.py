@@ -14,7 +14,7 @@ from adgm.machine import cells
 from adgm.machine.computing import ProcessorTime, working_for
 from adgm.machine.deadline import TimeUp, deadline
 from adgm.problem import ANY, Problem
-from adgm.rounding import Assignment, best_rounding, hungarian
+from adgm.rounding import Assignment, best_rounding, unary_matching
 from adgm.state import Method, S, State, Status
 
 __all__ = ["History", "Method", "Record", "Result", "Run", "State", "Status", "iterate"]
@@ -337,13 +337,6 @@ def guess(problem: Problem) -> tuple[Assignment, float]:
     """A matching from the unary costs alone and its energy, without building any table."""
     assignment = unary_matching(problem)
     return assignment, problem.paid(assignment)
-
-
-def unary_matching(problem: Problem) -> Assignment:
-    """The best matching for the unary costs alone."""
-    unary = problem.unary
-    spread = float(np.ptp(unary))
-    return hungarian(problem, 1e-9 + (unary.max() - unary) / (2.0 * spread) if spread > 0 else np.ones(problem.n))
 
 
 def iterate(method: Method[S], problem: Problem, *, every: int = 1, start: S | None = None) -> Iterator[S]:

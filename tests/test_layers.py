@@ -66,3 +66,15 @@ def test_the_readmes_pictures_exist():
     pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", readme)
     assert pictures
     assert all((ROOT / picture).is_file() for picture in pictures)
+
+
+def test_the_way_of_the_data_names_what_there_is_and_no_file_twice():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    way = text[text.index("## The way of the data") : text.index("## Glossary")]
+    for table in way.split("From ")[1:]:
+        stations = re.findall(r"^\| `([^:`]+):(\w+)` \|", table, re.M)
+        assert 10 <= len(stations) <= 15
+        for file, name in stations:
+            tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+            assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        assert len({file for file, _ in stations}) == len(stations)

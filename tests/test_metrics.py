@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, Dense, Problem, solve
-from adgm.run import unary_matching
+from adgm.rounding import unary_matching
 from features.datasets import DATASETS
 from features.judge.metrics import (
     Metrics,

@@ -19,8 +19,8 @@ from adgm.bounds.all_pairs import Node
 from adgm.bounds.tied_pairs import TiedNode, TiedRoot
 from adgm.options import check, option
 from adgm.problem import Problem
-from adgm.rounding import Assignment
-from adgm.run import Run, unary_matching
+from adgm.rounding import Assignment, unary_matching
+from adgm.run import Run
 from adgm.search.local_search import improve
 from adgm.solver import ADGM
 from adgm.state import State

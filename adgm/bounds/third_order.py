@@ -14,8 +14,7 @@ from adgm.bounds.branch_and_bound import DD, BoundState, DDState, begin_with, be
 from adgm.bounds.pair_minorant import Shares
 from adgm.bounds.tied_pairs import searchable
 from adgm.problem import Problem
-from adgm.rounding import Assignment
-from adgm.run import unary_matching
+from adgm.rounding import Assignment, unary_matching
 from adgm.search.local_search import improve
 
 # Most rounds of moving shares, of so many steps each, and how many without gain end it.

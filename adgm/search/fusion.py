@@ -20,8 +20,8 @@ from adgm.options import check, option
 from adgm.penalty import AUTO
 from adgm.prices import lost, tempting
 from adgm.problem import ANY, EXACTLY_ONE, Problem
-from adgm.rounding import Assignment, hungarian
-from adgm.run import Run, unary_matching
+from adgm.rounding import Assignment, hungarian, unary_matching
+from adgm.run import Run
 from adgm.search.hyperedges import or_from_hyperedges
 from adgm.search.local_search import improve, joining_costs, mutual_costs, perturbed, polish
 from adgm.solver import ADGM
