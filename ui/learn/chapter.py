@@ -11,6 +11,8 @@ from features.pairs import Pair
 from features.recipe import Recipe
 from ui.jobs.scheduler import POOL
 from ui.learn import formula
+from ui.learn.exercises import WORD
+from ui.parts.escape import literal
 from ui.shell import admission, presenter, warmup
 
 Value = int | float | str
@@ -120,6 +122,9 @@ class Chapter:
     numbers: Callable[[Values], Mapping[str, Any]] | None = None  # that the question's `because` names
     work: Callable[[Values], object] | None = None  # what takes a while, and is remembered: done before it is drawn
     needs: Callable[[Values], str] | None = None  # the stage of `adgm.warmup` without which that cannot be done
+    exercise: str = ""  # the code of a lecturer's exercise that asks about this chapter, see `ui.learn.builder`
+    begins: Mapping[str, str] = field(default_factory=dict)  # values that the exercise begins with, as in an address
+    reveals_answer: bool = True  # in presenter mode: not to everybody who has an exercise's link
 
     def prepare(self, values: Values) -> None:
         """Everything that is solved for these values."""
@@ -130,6 +135,22 @@ class Chapter:
     @property
     def defaults(self) -> dict[str, Any]:
         return {one.name: one.default for one in self.controls} | dict(self.free)
+
+    @property
+    def place(self) -> str:
+        """Tells the chapter, or an exercise about it, from the others."""
+        return f"{self.key} {self.exercise}".strip()
+
+    def read(self, words: Mapping[str, str]) -> dict[str, Any]:
+        """The values that an address names."""
+        words = self.former(words)
+        read = {one.name: one.read(words[one.name]) for one in self.controls if one.name in words}
+        return read | {name: words[name] for name in self.free if name in words}
+
+    @property
+    def start(self) -> dict[str, Any]:
+        """The values that it opens with."""
+        return self.defaults | self.read(self.begins)
 
     def to_do(self, locked: Callable[[str], bool]) -> str:
         """The task, without the controls that are locked."""
@@ -159,25 +180,24 @@ class ChapterState:
 
     def __init__(self, chapter: Chapter) -> None:
         self.chapter = chapter
-        notes = st.session_state.setdefault("learn", {}).setdefault(chapter.key, {})
+        notes = st.session_state.setdefault("learn", {}).setdefault(chapter.place, {})
         self.notes: dict[str, Any] = notes
         here = st.session_state.get("learn chapter", chapter.key) == chapter.key
         if "values" not in notes and here:
             self.follow_address()
-        self.values: dict[str, Any] = notes.get("values", chapter.defaults)
+        self.values: dict[str, Any] = notes.get("values", chapter.start)
 
     def follow_address(self) -> None:
         """Take the values that the address names, if it is one of this chapter, and its own for the others."""
-        here = st.query_params.get("chapter") == self.chapter.key
-        words = self.chapter.former(st.query_params.to_dict()) if here else {}
-        read = {one.name: one.read(words[one.name]) for one in self.chapter.controls if one.name in words}
-        read |= {name: words[name] for name in self.chapter.free if name in words}
-        self.values = self.notes["values"] = self.chapter.defaults | read
+        words = st.query_params.to_dict()
+        here = words.get("chapter", self.chapter.key if self.chapter.exercise else "") == self.chapter.key
+        own = {name: text for name, text in words.items() if not (self.chapter.exercise and presenter.locked(name))}
+        self.values = self.notes["values"] = self.chapter.start | (self.chapter.read(own) if here else {})
 
     @property
     def checked(self) -> bool:
         """Whether a prediction has been made."""
-        return "answer" in self.notes or self.done
+        return "answer" in self.notes or self.done or presenter.hidden("question")
 
     @property
     def right(self) -> bool:
@@ -190,7 +210,7 @@ class ChapterState:
         return bool(self.notes.get("done"))
 
     def key(self, name: str) -> str:
-        return f"learn {self.chapter.key} {name}"
+        return f"learn {self.chapter.place} {name}"
 
     def set(self, name: str, value: Any) -> None:
         self.values[name] = value
@@ -198,22 +218,25 @@ class ChapterState:
     @property
     def words(self) -> dict[str, str]:
         """The address of this chapter in this state."""
-        plain = self.chapter.defaults
-        return {"chapter": self.chapter.key} | {
-            name: str(value) for name, value in self.values.items() if value != plain.get(name)
-        }
+        plain, code = self.chapter.start, self.chapter.exercise
+        return (
+            {"chapter": self.chapter.key}
+            | ({WORD: code} if code else {})
+            | {name: str(value) for name, value in self.values.items() if value != plain.get(name)}
+        )
 
     # ---- controls ----------------------------------------------------------------------------------------------
 
     def draw_controls(self) -> None:
-        beside = [control for control in self.chapter.controls if control.beside]
-        for control in self.chapter.controls:
+        controls = [control for control in self.chapter.controls if not presenter.hidden(control.name)]
+        beside = [control for control in controls if control.beside]
+        for control in controls:
             if not control.beside:
                 self._control(control)
         for place, control in zip(st.columns(len(beside)) if beside else (), beside, strict=True):
             with place:
                 self._control(control)
-        if held := [control.label for control in self.chapter.controls if presenter.locked(control.name)]:
+        if held := [control.label for control in controls if presenter.locked(control.name)]:
             st.caption(f":material/lock: Set by the link that opened this page: {', '.join(held)}")
 
     def _control(self, control: Control) -> None:
@@ -270,13 +293,14 @@ class ChapterState:
     def ask(self) -> None:
         """The question, a place for the answer, and what the numbers say to it."""
         asked, key = self.chapter.question, self.key("answer")
-        st.markdown(f"**{asked.text}**")
+        st.markdown(f"**{literal(asked.text)}**")
         with st.container(horizontal=True, vertical_alignment="bottom", key="asking"):
             if asked.options:
                 st.radio(
                     asked.text,
                     asked.options,
                     index=None,
+                    format_func=literal,
                     key=key,
                     horizontal=sum(map(len, asked.options)) < SHORT,
                     label_visibility="collapsed",
@@ -287,7 +311,7 @@ class ChapterState:
                 )
             icon = ":material/play_arrow:" if asked.button == "Run" else ":material/check:"
             st.button(asked.button, key=self.key("check"), type="primary", icon=icon, on_click=self._check)
-            if presenter.active():
+            if presenter.active() and self.chapter.reveals_answer:
                 st.button("Reveal", key=self.key("reveal"), icon=":material/visibility:", on_click=self.reveal)
         self.reply()
 
@@ -343,6 +367,7 @@ class ChapterState:
         given = f"{given:.2f}" if asked.number else given
         if asked.button == "Run":
             return f"You predicted {given}; the run says {self.chapter.comes_to(self.values)}. "
+        given = literal(given) if self.chapter.exercise and asked.options else given
         return f"You said {given}. " if isinstance(given, str) and not self.notes["good"] else ""
 
 
@@ -366,20 +391,21 @@ def show(chapter: Chapter, ask: Callable[["ChapterState"], None] = ChapterState.
     """The chapter: its claim, the picture on the left; formula, controls and question on the right."""
     state = ChapterState(chapter)
     prepared(state)
-    st.html(
-        f'<p class="claim">{formula.explained(chapter.claim)}</p>'
-        f'<p class="task">{formula.explained(chapter.to_do(presenter.locked))}</p>'
-    )
+    task = "" if presenter.hidden("task") else formula.explained(chapter.to_do(presenter.locked))
+    st.html(f'<p class="claim">{formula.explained(chapter.claim)}</p><p class="task">{task}</p>')
     left, right = st.columns([13, 8], gap="medium")
     with right, st.container(key="learn-side", gap="small"):
         lit = chapter.lit(state.values) if chapter.lit else ""
-        st.html(f'<div class="from">{formula.html(chapter.formula, lit)}<small>{chapter.source}</small></div>')
+        if not presenter.hidden("formula"):
+            st.html(f'<div class="from">{formula.html(chapter.formula, lit)}<small>{chapter.source}</small></div>')
         state.draw_controls()
-        if chapter.says:
-            st.markdown(chapter.says(state.values))
-        if chapter.reveals and state.checked and (told := chapter.reveals(state.values)):
-            st.markdown(told)
-        ask(state)
+        if not presenter.hidden("numbers"):
+            if chapter.says:
+                st.markdown(chapter.says(state.values))
+            if chapter.reveals and state.checked and (told := chapter.reveals(state.values)):
+                st.markdown(told)
+        if not presenter.hidden("question"):
+            ask(state)
     with left, st.container(key="learn-picture"):
         chapter.picture(state)
     return state

@@ -2,7 +2,7 @@
 
 from html import escape
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import segno
 import streamlit as st
@@ -12,6 +12,8 @@ from ui.jobs.scheduler import POOL
 from ui.learn import progress
 from ui.learn.chapter import SHORT, Chapter, ChapterState, Values
 from ui.learn.classroom import ROOMS, Asked, Room, near, share
+from ui.parts.escape import literal
+from ui.parts.links import address
 from ui.parts.press import button
 
 WORD = "class"  # in a link
@@ -24,7 +26,7 @@ def asked_now(chapter: Chapter, values: Values) -> Asked:
     """The chapter's question as it stands, for phones."""
     poll, question = chapter.poll, chapter.question
     depends = poll.depends if poll else question.depends
-    key = " ".join([chapter.key, *(f"{name}={values[name]}" for name in depends)])
+    key = " ".join([chapter.place, *(f"{name}={values[name]}" for name in depends)])
     if poll:
         return Asked(key, chapter.title, poll.text(values), poll.options)
     return Asked(key, chapter.title, question.text, question.options)
@@ -78,7 +80,7 @@ def ask(state: ChapterState) -> None:
     chapter, values = state.chapter, state.values
     asked = asked_now(chapter, values)
     ROOMS.ask(owner, asked)
-    st.markdown(f"**{asked.text}**")
+    st.markdown(f"**{literal(asked.text)}**")
     right, told = right_now(chapter, values)
     st.fragment(counts, run_every=POOL.unhurried(TICK))(owner, right, chapter.question.tolerance)
     room = ROOMS.of(owner)
@@ -93,7 +95,7 @@ def ask(state: ChapterState) -> None:
         if stage == "open":
             show = lambda: ROOMS.show(owner, "shown")  # noqa: E731
             button("Show answers", "learn show answers", show, type="primary", icon=":material/bar_chart:")
-        elif stage == "shown":
+        elif stage == "shown" and chapter.reveals_answer:
             button("Reveal", "learn reveal", reveal, type="primary", icon=":material/visibility:")
         if stage != "open":
             button("Ask again", "learn ask again", lambda: ROOMS.clear(owner), icon=":material/restart_alt:")
@@ -129,12 +131,6 @@ def rows(room: Room, right: object = None, tolerance: float = 0.0) -> str:
         made.append(f"<div {look}>{number}<span>{escape(name)}{mark}</span>{told}</div>")
     short = sum(len(name) for name, _ in counted) < SHORT
     return f'<div class="poll{" short" if short else ""}">{"".join(made)}</div>'
-
-
-def address(**words: str) -> str:
-    """A link to the Learn page as the browser reaches it."""
-    here = str(st.context.url or "").partition("?")[0]
-    return f"{here}?{urlencode(words)}"
 
 
 def code_picture(text: str, **look: Any) -> str:

@@ -5,11 +5,13 @@ from html import escape
 
 import streamlit as st
 
+from ui.learn import builder, formula, lectern, phone, progress, static_boards, worksheet
 from ui.learn import chapter as frame
-from ui.learn import formula, lectern, phone, progress, static_boards, worksheet
 from ui.learn.chapter import Chapter, ChapterState
 from ui.learn.chapters import CHAPTERS
+from ui.learn.exercises import EXERCISES, GONE, WORD
 from ui.parts.downloads import download
+from ui.parts.press import button
 from ui.shell import presenter
 from ui.shell.pages import page
 from ui.shell.session_slots import OWN_PAIR
@@ -18,6 +20,7 @@ from ui.shell.streamlit_patches import went_back
 __all__ = ["CHAPTERS", "show"]
 
 FIRST = next(iter(CHAPTERS))  # what an address shows that names no chapter
+OPENED = "learn exercise"  # the code of the exercise that is open
 
 
 def show() -> None:
@@ -26,26 +29,49 @@ def show() -> None:
         phone.show(code)
         progress.remember(answered())
         return
-    now = CHAPTERS[current()]
+    now = current()
     bar = st.container(horizontal=True, vertical_alignment="center", key="learn-bar")
     state = frame.show(now, lectern.ask)
     with bar:
         navigation(now, state)
     foot(now, state)
+    builder.follow(state)
     progress.remember(answered())
     words = state.words | presenter.words()
     if {"chapter": FIRST} | st.query_params.to_dict() != words:
         st.query_params.from_dict(words)
 
 
-def current() -> str:
+def current() -> Chapter:
     """The chapter to show: as chosen, or as the address says when the page is opened and on Back and Forward."""
     if "learn chapter" not in st.session_state or went_back():
-        asked = st.query_params.get("chapter", FIRST)
+        code, asked = st.query_params.get(WORD, ""), st.query_params.get("chapter", FIRST)
         turn_to(asked if asked in CHAPTERS else FIRST)
+        if code:
+            open_exercise(code)
         if went_back():
-            ChapterState(CHAPTERS[str(st.session_state["learn chapter"])]).follow_address()
-    return str(st.session_state["learn chapter"])
+            ChapterState(shown()).follow_address()
+    return shown()
+
+
+def shown() -> Chapter:
+    """The chapter that is open, or the exercise about it."""
+    code = str(st.session_state.get(OPENED, ""))
+    found = EXERCISES.find(code) if code else None
+    if found is not None:
+        return builder.chapter_of(found[0], code, reveals=found[1])
+    if code:
+        st.warning(GONE, icon=":material/link_off:")
+    return CHAPTERS[str(st.session_state["learn chapter"])]
+
+
+def open_exercise(code: str) -> None:
+    """Turn to the chapter that an exercise is about."""
+    st.session_state[OPENED] = code
+    found = EXERCISES.find(code)
+    if found is not None and found[0].page == "learn":
+        st.session_state["learn chapter"] = found[0].words["chapter"]
+        presenter.begin_with(found[0].locked, found[0].hidden, found[0].presenting)
 
 
 def answered() -> list[str]:
@@ -55,6 +81,7 @@ def answered() -> list[str]:
 
 def turn_to(key: str) -> None:
     st.session_state["learn chapter"] = key
+    st.session_state.pop(OPENED, None)
 
 
 def chosen() -> None:
@@ -99,8 +126,9 @@ def navigation(now: Chapter, state: ChapterState) -> None:
     mark = ":material/check_circle: " if now.key in done else ""
     st.caption(f"{mark}{len(done)} of {len(keys)} answered", width="content")
     with st.container(horizontal=True, horizontal_alignment="right", key="learn-tools"):
-        with st.popover("Glossary", icon=":material/menu_book:"):
-            glossary(now)
+        if not presenter.hidden("glossary"):
+            with st.popover("Glossary", icon=":material/menu_book:"):
+                glossary(now)
         key = f"for the class {lectern.has_room()}"  # another one closes itself
         with st.popover("For the class", icon=":material/co_present:", key=key, on_change="rerun"):
             for_the_class(now, state)
@@ -149,20 +177,23 @@ def for_the_class(now: Chapter, state: ChapterState) -> None:
         width="stretch",
         help="Large type and nothing around. Keys: f in and out, ? shows all keys",
     )
-    names = ",".join(one.name for one in now.controls)
-    what = "the control" if len(now.controls) == 1 else "the controls, or some of them"
-    st.caption(
-        "The address of this page is a link to this chapter as it stands. "
-        + (f"Add `&lock={names}` to lock {what}, " if names else "Add ")
-        + "`&present=1` to open it in presenter mode."
+    button(
+        "A link or exercise of your own",
+        "learn link",
+        builder.open_dialog,
+        icon=":material/add_link:",
+        width="stretch",
+        help="What is locked and hidden, your own question, hint and expected answer",
     )
+    st.caption("The address of this page is a link to this chapter as it stands.")
 
 
 def foot(now: Chapter, state: ChapterState) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="learn-foot"):
-        with st.popover("The same in Python", icon=":material/code:"):
-            st.code(now.code, language="python")
-        if now.recipe is None:
+        if not presenter.hidden("python"):
+            with st.popover("The same in Python", icon=":material/code:"):
+                st.code(now.code, language="python")
+        if now.recipe is None or presenter.hidden("match"):
             return
         match, words = page("match"), now.recipe(state.values).to_query() | presenter.words()
         if now.brings is None:

@@ -31,6 +31,7 @@ def show() -> Callable[[], None]:
     places = (st.container(key=name) for name in ("strip", "news", "stage", "result"))
     gallery, news, stage, result = places
     with news:  # a link that cannot be followed is told where it is seen
+        exercise.follow()
         examples.greet()
     asked_by_link()  # before the address is written anew
     chosen = sidebar()

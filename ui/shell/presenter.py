@@ -1,16 +1,18 @@
-"""For the lecturer, on every page: presenter mode, keys instead of the mouse, and links that lock controls.
+"""For the lecturer, on every page: presenter mode, keys instead of the mouse, and links that lock and hide.
 
-`?present=1` (or the key f) makes the type large and hides sidebar and navigation; `?lock=rho,model` locks controls.
-Both hold for the whole visit, also on the pages that are opened from there.
+`?present=1` (or the key f) makes the type large and hides sidebar and navigation; `?lock=rho,model` locks controls,
+and `?hide=formula` hides a part of Learn. All of it holds for the whole visit, also on pages opened from there.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-PRESENT, LOCK = "present", "lock"
-_ON, _LOCKED, _HEIGHT, _COMPONENT = "presenting", "locked controls", "height of the window", "presenter keys"
+PRESENT, LOCK, HIDE = "present", "lock", "hide"
+_NAMED = {LOCK: "locked controls", HIDE: "hidden parts"}  # where the session keeps what an address names
+_ON, _HEIGHT, _COMPONENT = "presenting", "height of the window", "presenter keys"
 PLAIN = 720  # pixels: the height of a window that pictures are made for
 
 # What a key does, for people, and the names of the buttons that it presses: the first that is there and enabled.
@@ -33,8 +35,9 @@ def begin() -> DeltaGenerator:
     """
     if PRESENT in st.query_params:
         st.session_state[_ON] = st.query_params[PRESENT] not in ("", "0")
-    if LOCK in st.query_params:
-        st.session_state[_LOCKED] = frozenset(filter(None, st.query_params[LOCK].replace(" ", "").split(",")))
+    for word, slot in _NAMED.items():
+        if word in st.query_params:
+            st.session_state[slot] = frozenset(filter(None, st.query_params[word].replace(" ", "").split(",")))
     place = st.container(key="presenting" if active() else "not-presenting")
     with place:
         keys = tuple({"keys": each, "does": does, "buttons": names} for each, does, names in KEYS)
@@ -53,7 +56,19 @@ def active() -> bool:
 
 def locked(name: str) -> bool:
     """Whether the link that opened the page locks this control, or the group it belongs to."""
-    return name in st.session_state.get(_LOCKED, frozenset())
+    return name in st.session_state.get(_NAMED[LOCK], frozenset())
+
+
+def hidden(name: str) -> bool:
+    """Whether the link that opened the page hides this part of it."""
+    return name in st.session_state.get(_NAMED[HIDE], frozenset())
+
+
+def begin_with(locks: Iterable[str], hides: Iterable[str], presenting: bool) -> None:
+    """Lock, hide and present what an exercise says, as if its link said so."""
+    for word, names in ((LOCK, locks), (HIDE, hides)):
+        st.session_state[_NAMED[word]] = frozenset(names)
+    st.session_state[_ON] = presenting or active()
 
 
 def group(name: str, part: str = "") -> DeltaGenerator:
@@ -74,8 +89,8 @@ def measured() -> None:
 
 def words() -> dict[str, str]:
     """What an address carries of this: beside a page's own words."""
-    held = ",".join(sorted(st.session_state.get(_LOCKED, ())))
-    return ({PRESENT: "1"} if active() else {}) | ({LOCK: held} if held else {})
+    named = {word: ",".join(sorted(st.session_state.get(slot, ()))) for word, slot in _NAMED.items()}
+    return ({PRESENT: "1"} if active() else {}) | {word: held for word, held in named.items() if held}
 
 
 def toggle() -> None:

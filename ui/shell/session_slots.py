@@ -56,6 +56,7 @@ ARRANGED: "Slot[list[Pair]]" = Slot("arrangements")  # of two images: as they ca
 ROUND: "Slot[int]" = Slot("round of photographs")  # a new one begins with an empty drop area
 OWN_PAIR: "Slot[Pair]" = Slot("own pair")  # it stays while another page is shown
 MASK: "Slot[bool]" = Slot("masking")  # the stage takes regions (`ui.match.masking`)
+EXERCISE: "Slot[str]" = Slot("exercise opened")  # the code in the link that opened Match
 LINK: "Slot[bool]" = Slot("link followed")
 START: "Slot[bool]" = Slot("start asked")  # pressed in a part that is drawn alone; the whole page starts the run
 COMPARE: "Slot[bool]" = Slot("comparison asked")  # pressed; the next drawing of the page starts the comparison
