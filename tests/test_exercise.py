@@ -216,7 +216,7 @@ HIDDEN = {
     "python": "from features.explain import lessons",
     "match": "Open this on Match",
     "glossary": "**Words**",
-    "k": "Step back",
+    "k": "learn split k",
 }
 
 

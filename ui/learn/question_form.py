@@ -14,7 +14,7 @@ from ui.parts.escape import literal
 from ui.parts.links import address
 
 MADE = "exercise made"
-CHOICES, NUMBER, WORDS = "one of these", "a number", "a few words"
+CHOICES, NUMBER, WORDS = "one of several", "a number", "a few words"
 
 
 def asked(key: str, kinds: Sequence[str]) -> dict[str, Any]:
@@ -41,8 +41,9 @@ def asked(key: str, kinds: Sequence[str]) -> dict[str, Any]:
         )
     else:
         answer = st.text_input("Expected answer (if you like)", key=f"{key} expected", max_chars=TEXT)
-    hint = st.text_input("Hint after another answer", key=f"{key} hint", max_chars=TEXT)
-    because = st.text_input("What is said after the expected answer", key=f"{key} because", max_chars=TEXT)
+    one, two = st.columns(2)
+    hint = one.text_input("Hint after another answer", key=f"{key} hint", max_chars=TEXT)
+    because = two.text_input("Reason after the expected answer", key=f"{key} because", max_chars=TEXT)
     parts = {"text": text, "answer": answer, "hint": hint, "because": because}
     return {name: text.strip() for name, text in parts.items()} | {"options": options, "tolerance": tolerance}
 
