@@ -76,7 +76,9 @@ def test_a_number_is_accepted_within_the_tolerance_and_not_beyond(expected, tole
     if abs(abs(off) - tolerance) > 1e-6:
         assert asked.accepts(repr(expected + off)) == (abs(off) < tolerance)
     plain = made(answer=repr(expected), options=())
-    assert plain.accepts(repr(expected * 1.0049)) and (abs(expected) < 1e-6 or not plain.accepts(repr(expected * 1.0051)))
+    assert plain.accepts(repr(expected * 1.0049)) and (
+        abs(expected) < 1e-6 or not plain.accepts(repr(expected * 1.0051))
+    )
 
 
 @pytest.mark.parametrize(
