@@ -1,4 +1,4 @@
-"""Exercises of a lecturer's own: kept by the server under short links, bounded, and judged without telling the answer."""
+"""Exercises of a lecturer's own: kept under short links, bounded, and judged without telling the answer."""
 
 import re
 from urllib.parse import parse_qsl, urlsplit
