@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adgm import __version__
     from features.matching import Matching, match
+    from features.views import match_views
 
-__all__ = ["Matching", "__version__", "match"]
+__all__ = ["Matching", "__version__", "match", "match_views"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,6 +19,10 @@ def __getattr__(name: str) -> Any:
         from adgm import __version__
 
         return __version__
+    if name == "match_views":
+        from features.views import match_views
+
+        return match_views
     if name in __all__:
         from features import matching
 

@@ -40,6 +40,8 @@ class Limits:
     # A problem, before it is built
     detected: int = 10_000  # points of one image
     variables: int = 4_000_000  # n1 · n2 of two point sets
+    views: int = 32  # matched together
+    joint_bytes: int = 1 << 31  # for the listed costs of all pairs of several views
     build_bytes: int = 1 << 30  # for its edges and vectors
     table_bytes: int = 1 << 30  # for its tables while it is solved
     # Work
@@ -93,6 +95,8 @@ PUBLIC = Limits(
     pair_costs=2_000_000,
     detected=1_000,
     variables=250_000,
+    views=16,
+    joint_bytes=200_000_000,
     build_bytes=150_000_000,
     table_bytes=200_000_000,
     jobs_each=4,

@@ -1,0 +1,239 @@
+"""JOINTS: what makes tracks of the views' pairs, by its key. Each is a record with init, step and done, as methods are.
+
+One step of `Rematching` is an ordinary run: a view against the tracks of all the others.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from adgm._kernels import LongArray
+from adgm.methods import chosen
+from adgm.options import option, options
+from adgm.rounding import Assignment
+from adgm.run import Method, Run
+from adgm.search.fusion import fuse
+from adgm.search.local_search import improve
+from adgm.views.exchange import exchanged
+from adgm.views.joint import Against, JointProblem
+from adgm.views.synchronise import synchronised
+from adgm.views.tracks import Couple, Tracks, alone, count, numbered, of_matchings
+
+Matchings = Mapping[Couple, LongArray]
+USUAL = "fusion"  # the method that matches a view against tracks
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointState:
+    """Where the tracks are.
+
+    `kind`: what the step was, "start", "place" (a view is matched to those before it), "rematch" (again, against all
+    the others), "exchange" (tracks are exchanged) or "synchronise"; `view`: which view, if one. `energy` is the total,
+    inf as long as not all views are placed. `kept`: whether the step improved anything.
+    """
+
+    iteration: int = 0
+    tracks: Tracks
+    energy: float = inf
+    kind: str = "start"
+    view: int | None = None
+    kept: bool = False
+    placed: tuple[int, ...] = ()
+    stale: int = 0
+    converged: bool = False
+    matchings: Matchings = field(default_factory=dict)  # of the pairs, alone
+
+
+class Joint(Protocol):
+    """What makes tracks of pairwise matchings, step by step."""
+
+    def init(self, problem: JointProblem, matchings: Matchings, start: Tracks | None = None) -> JointState: ...
+
+    def step(self, problem: JointProblem, state: JointState) -> JointState: ...
+
+    def done(self, state: JointState) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Rematching:
+    """One view after the other is matched against the tracks of all the others; then tracks are exchanged.
+
+    Consistent at every step, and the total energy never rises. It is over when no view and no exchange improves it.
+    """
+
+    start: Literal["grow", "synchronise"] = option("grow", "Start", "Views are placed one by one, or synchronised.")
+    exchange: bool = option(True, "Exchange tracks", "Whether two tracks are exchanged where that pays.")
+    max_iter: int = option(2000, "Most steps", "It ends after that many.", low=1)
+    method: Method[Any] | str = USUAL  # what matches a view against the tracks of the others
+
+    def __post_init__(self) -> None:
+        for name in ("start", "exchange", "max_iter"):
+            if not (declared := options(type(self))[name]).allows(getattr(self, name)):
+                raise ValueError(f"{name} must be {declared}, got {getattr(self, name)!r}")
+
+    def init(self, problem: JointProblem, matchings: Matchings, start: Tracks | None = None) -> JointState:
+        everywhere = tuple(range(len(problem.sizes)))
+        if start is not None:
+            return JointState(tracks=start, energy=problem.energy(start), placed=everywhere, matchings=matchings)
+        if self.start == "synchronise":
+            found = synchronised(problem.sizes, matchings, complete=problem.complete)
+            return JointState(
+                tracks=found, energy=problem.energy(found), kind="synchronise", placed=everywhere, matchings=matchings
+            )
+        return JointState(tracks=alone(problem.sizes), matchings=matchings)
+
+    def done(self, state: JointState) -> bool:
+        return state.converged or state.iteration >= self.max_iter
+
+    def step(self, problem: JointProblem, state: JointState) -> JointState:
+        m = len(problem.sizes)
+        state = replace(state, iteration=state.iteration + 1, kept=False)
+        if len(state.placed) < m:
+            return self._placed(problem, state)
+        if state.stale < m:
+            view = (state.view + 1) % m if state.view is not None and state.kind == "rematch" else 0
+            return self._kept(problem, state, self._rematched(problem, state, view), "rematch", view)
+        if not self.exchange or state.kind == "exchange":
+            return replace(state, converged=True)
+        found, made = exchanged(problem, state.tracks)
+        after = self._kept(problem, state, found, "exchange", None)
+        return replace(after, stale=0 if after.kept else m, converged=not made or not after.kept)
+
+    def _placed(self, problem: JointProblem, state: JointState) -> JointState:
+        """The next view, against those that are placed."""
+        view = len(state.placed)
+        placed = (*state.placed, view)
+        tracks = [*state.tracks]
+        if view:
+            tracks[view] = self._best(problem, tracks, view, state.placed)
+        found = numbered(tracks)
+        whole = len(placed) == len(problem.sizes)
+        energy = problem.energy(found) if whole else inf
+        return replace(state, tracks=found, energy=energy, kind="place", view=view, kept=True, placed=placed)
+
+    def _rematched(self, problem: JointProblem, state: JointState, view: int) -> Tracks:
+        tracks = [*state.tracks]
+        tracks[view] = self._best(problem, tracks, view, None)
+        return numbered(tracks)
+
+    def _best(
+        self, problem: JointProblem, tracks: list[LongArray], view: int, among: tuple[int, ...] | None
+    ) -> LongArray:
+        """The tracks of a view's points as the method finds them, merged with those that they are on."""
+        size, free = problem.sizes[view], count(tracks)
+        against = problem.against(view, tracks, among)
+        if against is None or against.problem is None:
+            return free + np.arange(size) if against is None else against.labels(None, size, free)
+        found = self._solved(against)
+        if among is None:
+            found = merged(against, tracks[view], found)
+        return against.labels(found, size, free)
+
+    def _solved(self, against: Against) -> Assignment:
+        assert against.problem is not None
+        return Run(against.problem, chosen(against.problem, self.method)).finish().assignment
+
+    def _kept(
+        self, problem: JointProblem, state: JointState, tracks: Tracks, kind: str, view: int | None
+    ) -> JointState:
+        """The step, with these tracks if the total energy falls."""
+        energy = problem.energy(tracks)
+        kept = energy < state.energy - 1e-9 * max(1.0, abs(energy))
+        if kept:
+            state = replace(state, tracks=tracks, energy=energy)
+        return replace(state, kind=kind, view=view, kept=kept, stale=0 if kept else state.stale + 1)
+
+
+def merged(against: Against, labels: LongArray, found: Assignment) -> Assignment:
+    """The better parts of what is and of what was found."""
+    problem = against.problem
+    assert problem is not None
+    present = against.assignment(labels)
+    if problem.rows == "exactly_one" and present.sum() < problem.shape[0]:
+        return found
+    return improve(problem, fuse(problem, found, present)[0])[0]
+
+
+@dataclass(frozen=True)
+class Synchronised:
+    """Tracks that agree with as many of the pairs' matchings as possible; costs are not looked at again."""
+
+    def init(self, problem: JointProblem, matchings: Matchings, start: Tracks | None = None) -> JointState:
+        return JointState(tracks=start or alone(problem.sizes), matchings=matchings)
+
+    def done(self, state: JointState) -> bool:
+        return state.converged
+
+    def step(self, problem: JointProblem, state: JointState) -> JointState:
+        found = synchronised(problem.sizes, state.matchings, complete=problem.complete)
+        return replace(
+            state,
+            iteration=1,
+            tracks=found,
+            energy=problem.energy(found),
+            kind="synchronise",
+            kept=True,
+            placed=tuple(range(len(problem.sizes))),
+            converged=True,
+        )
+
+
+@dataclass(frozen=True)
+class PairsAlone:
+    """The pairs as they are. Their tracks: points that lead to one another, where nothing contradicts."""
+
+    def init(self, problem: JointProblem, matchings: Matchings, start: Tracks | None = None) -> JointState:
+        found = of_matchings(problem.sizes, matchings)
+        placed = tuple(range(len(problem.sizes)))
+        energy = problem.energy_alone(matchings)
+        return JointState(tracks=found, energy=energy, placed=placed, converged=True, matchings=matchings)
+
+    def done(self, state: JointState) -> bool:
+        return True
+
+    def step(self, problem: JointProblem, state: JointState) -> JointState:
+        return state
+
+
+@dataclass(frozen=True)
+class JointEntry:
+    """What makes tracks: its name for people, its constructor, where it comes from, and what it does."""
+
+    label: str
+    make: Callable[..., Joint]
+    does: str
+    cite: str = ""
+    consistent: bool = True  # whether the matchings follow from the tracks
+    refusal: Callable[[JointProblem], str] = field(default=lambda problem: "")
+
+
+JOINTS: dict[str, JointEntry] = {
+    "tracks": JointEntry(
+        "Tracks",
+        Rematching,
+        "Matches one view against the tracks of all the others, as one ordinary problem, as long as the total energy "
+        "falls; then exchanges two tracks where that pays.",
+    ),
+    "spectral": JointEntry(
+        "Spectral synchronisation",
+        Synchronised,
+        "Tracks that agree with as many of the pairs' matches as possible, from the eigenvectors of all of them.",
+        "Pachauri, Kondor and Singh, NeurIPS 2013",
+    ),
+    "pairs": JointEntry(
+        "Pairs alone",
+        PairsAlone,
+        "Every pair keeps its own matching; ways over a third view may lead elsewhere.",
+        consistent=False,
+    ),
+}
+
+
+def made(key: str, **options: Any) -> Joint:
+    """A joint by its key."""
+    if key not in JOINTS:
+        raise ValueError(f"there is no joint {key!r}; choose one of {', '.join(JOINTS)}")
+    return JOINTS[key].make(**options)
