@@ -11,6 +11,7 @@ from features.datasets import warp
 from features.models import MODELS
 from features.pairs import Pair, View, mapped
 from features.points import local_maps, rootsift
+from features.points.descriptors import CHANCE, USUAL, appearance_cost, in_unit
 from features.points.images import from_array
 from features.points.keypoints import Keypoints, detect
 
@@ -49,6 +50,63 @@ def test_rotation_and_scale_are_followed(turn, zoom):
     pair = under(similarity(turn, zoom), looks=0.3)
     found = matched(pair)
     assert len(found) >= 78 and pair.correct(found).all()
+
+
+@pytest.mark.parametrize(("turn", "zoom"), [(0.0, 1.0), (2.0, 1.0), (-1.0, 2.5)])
+def test_points_without_size_and_angle_are_followed(turn, zoom):
+    """Their seeds are what looks alike by far; the looks may have any length and any unit."""
+    pair = under(similarity(turn, zoom), looks=0.7)
+    bare = bared(pair, centred(64))
+    found = matched(bare)
+    assert len(found) >= 75 and bare.correct(found).all()
+    assert_array_equal(matched(bared(pair, lambda rows: centred(64)(rows)[:, :40])).shape, (len(found), 2))
+
+
+def centred(width):
+    """Looks of another kind: their parts have both signs, so that unrelated ones are √2 apart."""
+    axes = np.linalg.qr(np.random.default_rng(5).normal(size=(width, width)))[0]
+    return lambda rows: (rows - rows.mean(axis=1, keepdims=True)) @ axes
+
+
+def bared(pair, change):
+    """The pair with points that have places and other looks only."""
+
+    def bare(view):
+        rows = change(view.points.looks)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return View(view.image, Keypoints(view.points.xy, looks=rows, looks_by="another"))
+
+    return Pair(bare(pair.left), bare(pair.right), pair.truth)
+
+
+def test_looks_that_cannot_be_compared_do_not_count():
+    """Edited on one side, learned points are described anew on both; nothing is compared across kinds."""
+    image = warp.photograph()
+    xy = np.random.default_rng(0).uniform(100, 400, (30, 2))
+    plain, learned = Keypoints(xy), Keypoints(xy, looks=centred(64)(looking(30)), looks_by="another")
+    expected = appearance_cost(View(image, plain), View(image, plain))
+    assert_array_equal(appearance_cost(View(image, plain), View(image, learned)), expected)
+
+
+def test_distances_of_any_looks_come_in_one_unit():
+    rng = np.random.default_rng(0)
+    looks = rng.uniform(0.5, 2.0, (200, 150)).astype(np.float32)
+    found = in_unit(looks)
+    assert np.quantile(found, CHANCE) == pytest.approx(USUAL, rel=0.02)
+    assert_allclose(found / looks, found[0, 0] / looks[0, 0], rtol=1e-5)
+    assert_array_equal(in_unit(np.zeros((3, 3), np.float32)), 0)  # all alike
+
+
+def test_clear_seeds_against_a_loop():
+    looks = np.random.default_rng(2).uniform(size=(15, 12)).astype(np.float32)
+    expected = []
+    for i, s in np.ndindex(looks.shape):
+        others = np.concatenate([np.delete(looks[i], s), np.delete(looks[:, s], i)])
+        if looks[i, s] < 0.8 * others.min():
+            expected.append((i, s))
+    assert_array_equal(local_maps.clear(looks, 0.8), expected)
+    assert len(expected) > 2
+    assert local_maps.clear(looks[:1], 0.8).shape == (0, 2)
 
 
 def test_a_slant_is_followed_by_the_map_of_the_neighbourhood():

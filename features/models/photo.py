@@ -30,11 +30,11 @@ def unary(found: Candidates, difference: float, slack: float) -> Floats:
 def terms(pair: Pair, *, candidates: int, difference: float, bend: float, around: int, weight: float) -> Problem:
     r"""The problem of matching two photographs, over candidates only.
 
-    c is the distance of the two points' looks (RootSIFT, 0 to √2), d the distance in pixels between the right point
-    and the place where the affine map of the left point's neighbourhood puts it, b = `bend` percent of the right
-    picture's diagonal. Left out, a point costs nothing; so a match must be worth it: −1 is what it starts from.
-    For two candidates i → s and j → t of neighbours i, j, each with a linear map A (its neighbourhood's, or that of
-    its own size and angle), e = ½ (|y_t − y_s − A_i (x_j − x_i)| + |y_t − y_s − A_j (x_j − x_i)|), and
+    c is the distance of the two points' looks (RootSIFT, 0 to √2; others in its unit), d the distance in pixels between
+    the right point and the place where the affine map of the left point's neighbourhood puts it, b = `bend` percent of
+    the right picture's diagonal. Left out, a point costs nothing; so a match must be worth it: −1 is what it starts
+    from. For two candidates i → s and j → t of neighbours i, j, each with a linear map A (its neighbourhood's, or that
+    of its own size and angle), e = ½ (|y_t − y_s − A_i (x_j − x_i)| + |y_t − y_s − A_j (x_j − x_i)|), and
 
         F²_{ij} = −(w/4) · exp(−(e / (τ |y_t − y_s| + b))²),     τ = 0.15 for a neighbourhood's map, 0.35 for a frame.
 

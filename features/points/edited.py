@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from features.pairs import View
 from features.points import rootsift
+from features.points.descriptors import ROOTED
 from features.points.keypoints import Keypoints
 
 Floats = NDArray[np.float64]
@@ -44,7 +45,7 @@ def _measured_again(view: View, points: Keypoints, there: NDArray[np.bool_]) -> 
     strength = None if points.strength is None else np.where(there, 0.0, points.strength)
     shape = None if points.shape is None else np.where(there[:, None, None], usual * np.eye(2), points.shape)
     looks = None
-    if points.looks is not None and view.image is not None:
+    if points.looks is not None and view.image is not None and points.looks_by == ROOTED:
         looks = points.looks.copy()
         count = int(there.sum())
         looks[there] = rootsift.at(view.image.grey, points.xy[there], np.full(count, usual), np.zeros(count))

@@ -38,8 +38,9 @@ class Keypoints(ShortRepr):
     size: Floats | None = None  # (n,) diameter in pixels
     strength: Floats | None = None  # (n,) the detector's own measure
     labels: tuple[str, ...] | None = None
-    looks: NDArray[np.float32] | None = None  # (n, k) unit rows: what the surroundings look like (see `rootsift`)
+    looks: NDArray[np.float32] | None = None  # (n, k) unit rows of any length: what the surroundings look like
     shape: Floats | None = None  # (n, 2, 2) the point's own axes in pixels, where the image was seen at a slant
+    looks_by: str = "sift"  # whose looks they are: only looks of the same kind can be compared
 
     def __post_init__(self) -> None:
         xy = _column("xy", self.xy)
@@ -85,7 +86,7 @@ class Keypoints(ShortRepr):
         columns = ("angle", "size", "strength", "looks", "shape")
         given = {name: getattr(self, name)[picked] for name in columns if getattr(self, name) is not None}
         labels = None if self.labels is None else tuple(self.labels[i] for i in picked)
-        return Keypoints(self.xy[picked], labels=labels, **given)
+        return Keypoints(self.xy[picked], labels=labels, looks_by=self.looks_by, **given)
 
     def scaled(self, factor: float) -> "Keypoints":
         """Coordinates and sizes times `factor`: `scaled(1 / image.scale)` goes back to the original pixels."""
@@ -93,6 +94,11 @@ class Keypoints(ShortRepr):
             raise ValueError(f"Keypoints scale by a positive number; {factor} was given.")
         size, shape = (None if column is None else column * factor for column in (self.size, self.shape))
         return replace(self, xy=self.xy * factor, size=size, shape=shape)
+
+    @property
+    def framed(self) -> bool:
+        """Whether the points have a size and an angle, so that a single match says how the picture moves."""
+        return self.shape is not None or (self.size is not None and self.angle is not None)
 
     @property
     def axes(self) -> Floats:

@@ -2,8 +2,10 @@
 
 A match i → s of two points with frames (position, size, angle: see `Keypoints.axes`) says how the picture moves around
 i, and so predicts where each neighbour j must go. Candidates that predict one another vote; those with the most votes
-are seeds; the seeds around a point give the affine map that its surroundings follow, and that map tells where the point
-itself is to be expected, however different it looks. No map of the whole picture is assumed: things may bend and move.
+are seeds. Points without a size and an angle predict nothing; of them the pairs are seeds that look alike by far more
+than any other pair of the two points. The seeds around a point give the affine map that its surroundings follow, and
+that map tells where the point itself is to be expected, however different it looks. No map of the whole picture is
+assumed: things may bend and move.
 """
 
 from dataclasses import dataclass
@@ -24,7 +26,9 @@ FIRST = 3  # nearest looks, both ways, that are voted about
 STRETCH = 0.35  # by how much of an edge's length the prediction of a frame may miss; a size and an angle are no better
 SEEDS = 16  # nearest seeds that a local map is fitted to …
 AGREE = 4  # … of which so many must agree
-GROW = 2  # times that a local map makes new seeds, and they a better map
+GROW = 2  # times that a local map makes new seeds, and they a better map …
+GROW_CLEAR = 4  # … where the first seeds come from looks alone
+CLEAR = 0.9  # such a seed is nearer than this share of the distance of the next one, on either side
 NEAR = 8  # right points looked at around the place where one is expected
 CHANCE = 0.1  # where a point is expected it must look more alike than this share of all pairs
 
@@ -157,6 +161,18 @@ def seeds(
     return found
 
 
+def clear(looks: Looks, ratio: float = CLEAR) -> Ints:
+    """Pairs (k, 2) of points that are each other's nearest, nearer than `ratio` times the next one on either side."""
+    if min(looks.shape) < 2:
+        return np.empty((0, 2), np.int64)
+    right, left = nearest_both_ways(looks, 2)
+    rows = np.flatnonzero(left[right[:, 0], 0] == np.arange(len(looks)))
+    cols = right[rows, 0]
+    other = np.minimum(looks[rows, right[rows, 1]], looks[left[cols, 1], cols])
+    far = looks[rows, cols] < ratio * other
+    return np.stack([rows[far], cols[far]], 1)
+
+
 def _best_both_ways(rows: Ints, cols: Ints, value: Floats, shape: tuple[int, int]) -> NDArray[np.bool_]:
     """Which pairs are worth more than any other of their row and of their column; of equals the first."""
     best = np.ones(len(rows), bool)
@@ -235,13 +251,15 @@ def propose(
     `slack` in pixels: how far from its expected place a point may lie and still pay half of it.
     """
     common = float(np.quantile(looks[:: max(1, len(looks) // 100)], CHANCE))
-    found = seeds(left, right, looks, difference / 2, slack)
-    for step in range(GROW + 1):
+    framed = left.framed and right.framed
+    found = seeds(left, right, looks, difference / 2, slack) if framed else clear(looks)
+    grow = GROW if framed else GROW_CLEAR
+    for step in range(grow + 1):
         expected = local_maps(left.xy, found, right.xy, slack)
         rows, cols = around(expected, right.xy, 2 * slack)
         alike = looks[rows, cols] < common
         rows, cols = rows[alike], cols[alike]
-        if step < GROW:
+        if step < grow:
             miss = np.linalg.norm(expected.place[rows] - right.xy[cols], axis=1)
             value = 1 - looks[rows, cols] / difference - (miss / (2 * slack)) ** 2
             better = (value > 0) & _best_both_ways(rows, cols, value, looks.shape)

@@ -100,8 +100,10 @@ def detect_both(
     """
     wanted = zip(images, SIDES, masks, strict=True)
     plain = [detect(image, detector, counts[side], mask=mask) for image, side, mask in wanted]
+    if detector != "sift" or not all(len(one) for one in plain):
+        return plain[0], plain[1]
     first = agreeing(plain[0], plain[1], _diagonal(images[1]))
-    if detector != "sift" or first >= ENOUGH or not all(len(one) for one in plain):
+    if first >= ENOUGH:
         return plain[0], plain[1]
     chosen = best_slant(images, counts, masks, told)
     if chosen is not None:
