@@ -1,15 +1,17 @@
 """Right and wrong tuples of a formula: their histograms and the AUC, against brute force."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.explain.separation import auc, separations
+from features.explain.separation import auc, separations, table, told
 from features.recipe import Recipe
 from formula_problems import pair_of
+from ui.parts.canvas import separation
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.lists(st.integers(0, 5), min_size=1, max_size=8))
@@ -75,3 +77,16 @@ def test_edges_are_told_apart_where_they_live(clause):
 def test_a_histogram_of_equal_costs_has_one_bar():
     (found,) = separations(Recipe("random", model="points 2"), pair_of())
     assert (np.diff(found.edges) > 0).all() and found.right.max() == found.right.sum() == 8
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(1.0, "1.000"), (0.99996, "0.999"), (0.00002, "0.001"), (0.0, "0.000"), (0.1234, "0.123")]
+)
+def test_only_what_never_errs_is_said_never_to_err(share, shown):
+    assert told(share, 3, 1.0) == shown
+    pair = pair_of(6, 7, seed=6)
+    (found,) = separations(Recipe("random", model="edges abs(d1 - d2)"), pair)
+    nearly = replace(found, auc=share)
+    assert table([nearly]).lines[0][3] == shown and separation.part(nearly)["auc"] == float(shown)
+    assert ("100.0 %" in nearly.verdict) == (share == 1.0) and (" 0.0 %" in nearly.verdict) == (share == 0.0)
+    assert table([replace(found, auc=float("nan"))]).lines[0][3] == "nan"

@@ -1,8 +1,8 @@
 """Does a potential tell right from wrong? Its values over tuples whose matches are all right, and over others.
 
 Wrong tuples are drawn at random, with at least one wrong match, where the potential lives; of points all are taken.
-Before any solver runs: where the two histograms overlap, a right tuple costs as much as a wrong one, and no method can
-tell them apart by this potential. The AUC is the chance that a wrong tuple costs more than a right one, both drawn at
+Before any solver runs: where the two histograms overlap, a right tuple costs as much as a wrong one, and its cost alone
+tells nothing. The AUC is the chance that a wrong tuple costs more than a right one, both drawn at
 random: 1 for a potential that never errs, ½ for one that knows nothing.
 """
 
@@ -54,7 +54,7 @@ class Separation:
         """The number in words."""
         if np.isnan(self.auc):
             return "There are no right or no wrong tuples to compare."
-        return f"A wrong tuple costs more than a right one in {100 * self.auc:.1f} % of all draws."
+        return f"A wrong tuple costs more than a right one in {told(100 * self.auc, 1, 100.0)} % of all draws."
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,10 +236,24 @@ def auc(right: Floats, wrong: Floats) -> float:
     return float((below + upto).mean() / 2 / len(right))
 
 
+def told(value: float, digits: int, most: float) -> str:
+    """A number from 0 to `most`, rounded, but to neither end: what is nearly always so is not always so."""
+    least = 10.0**-digits
+    if 0.0 < value < most:
+        value = min(max(value, least), most - least)
+    return f"{value:.{digits}f}"
+
+
 def table(found: Sequence[Separation]) -> Table:
     """A line per part."""
     lines = tuple(
-        (one.name, str(int(one.right.sum())), str(int(one.wrong.sum())), f"{one.auc:.3f}", f"{100 * one.overlap:.0f}")
+        (
+            one.name,
+            str(int(one.right.sum())),
+            str(int(one.wrong.sum())),
+            told(one.auc, 3, 1.0),
+            told(100 * one.overlap, 0, 100.0),
+        )
         for one in found
     )
     return Table(("part", "right tuples", "wrong tuples", "AUC", "overlap %"), lines)

@@ -11,9 +11,10 @@ from ui.choice.formula import judged
 from ui.debug import leave, picture
 
 ABOUT = (
-    "**Bars**: tuples whose matches are all right. **Outline**: others, drawn at random. Where the two overlap, no "
-    "method can tell right from wrong by this potential. The AUC is the chance that a wrong tuple costs more than a "
-    "right one: 1 never errs, 0.5 knows nothing. Point at a bar, or press it, to see some of its tuples."
+    "**Bars**: tuples whose matches are all right. **Outline**: others, drawn at random. Where the two overlap, the "
+    "cost of one tuple does not tell whether it is right; a method has many of them together. The AUC is the chance "
+    "that a wrong tuple costs more than a right one: 1 never errs, 0.5 knows nothing. Point at a bar, or press it, to "
+    "see some of its tuples."
 )
 
 

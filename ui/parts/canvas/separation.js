@@ -4,7 +4,7 @@
 const HISTOGRAM = { height: 64, least: 1.5 };
 
 const share = (count, all) => (all ? count / all : 0);
-const percent = (value) => `${value && value < 0.01 ? "<1" : Math.round(100 * value)} %`;
+const percent = (value) => `${value && value < 0.01 ? "<1" : value > 0.99 && value < 1 ? ">99" : Math.round(100 * value)} %`;
 const short = (value) => String(Number(value.toPrecision(3)));
 
 class Separation {

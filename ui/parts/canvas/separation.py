@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite, isnan
 from typing import Any
 
-from features.explain.separation import Separation
+from features.explain.separation import Separation, told
 from features.formulas.typeset import Curve
 from ui.parts import canvas
 
@@ -31,8 +31,8 @@ def part(one: Separation) -> dict[str, Any]:
     """A part of a model as the browser reads it."""
     return {
         "name": one.name,
-        "auc": None if isnan(one.auc) else round(one.auc, 4),
-        "overlap": round(one.overlap, 4),
+        "auc": None if isnan(one.auc) else float(told(one.auc, 3, 1.0)),
+        "overlap": one.overlap,
         "verdict": one.verdict,
         "unseen": one.unseen,
         "ends": [float(f"{end:.6g}") for end in (one.edges[0], one.edges[-1])],
