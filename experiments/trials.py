@@ -237,14 +237,25 @@ def peak_memory() -> int:
     """The most memory that this process has used, in bytes; 0 where the system does not say."""
     if sys.platform == "win32":
         return 0
-    status = Path("/proc/self/status")
-    if status.is_file():  # what `getrusage` tells there is at least what the parent had when it started this process
-        peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(peak.split()[1]) * 1024
+    if (peak := told_by_system("VmHWM")) is not None:  # `getrusage` tells at least what the parent had then
+        return peak
     import resource
 
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def reserved_memory() -> int:
+    """What `limit_memory` counts: all that this process has asked for, used or not; where the system does not say,
+    what it has used."""
+    return told_by_system("VmData") or peak_memory()
+
+
+def told_by_system(name: str) -> int | None:
+    """Bytes of this process, as Linux tells them under this name."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.is_file() else []
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), None)
 
 
 def limit_memory(nbytes: int) -> None:

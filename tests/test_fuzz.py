@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from dying_reader import dies_at_the_second
+from dying_reader import dies_at_the_second, has_reserved_much
 from experiments.__main__ import main
 from experiments.tools import fuzz
 from experiments.tools.fuzz import Kind, outcome, watched
@@ -97,3 +97,9 @@ def test_memory_is_that_of_the_reader_and_not_of_who_started_it():
     ballast = np.ones(40_000_000)  # 320 MB here, none there
     _, most = watched([("points, text", 0)])
     assert ballast.all() and 0 <= most < 100_000_000
+
+
+@pytest.mark.long
+def test_a_reader_may_take_as_much_as_is_said_whatever_its_program_has_reserved():
+    found, most = watched([("points, text", 0)], has_reserved_much)
+    assert found[0].told == "5e+07" and 400_000_000 <= most < fuzz.LARGE

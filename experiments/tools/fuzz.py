@@ -27,7 +27,7 @@ from scipy.io import savemat
 
 from adgm import Problem
 from experiments import toml_spec
-from experiments.trials import limit_memory, peak_memory
+from experiments.trials import limit_memory, peak_memory, reserved_memory
 from features.datasets import DATASETS
 from features.files.exports import open_pair, save_pair
 from features.files.point_files import read_points, read_truth, write_points, write_truth
@@ -346,7 +346,7 @@ def serve(pipe: Connection, cases: list[tuple[str, int]]) -> None:
     seeds()
     decode(picture("PNG"))
     before = peak_memory()
-    limit_memory(before + LARGE)
+    limit_memory(reserved_memory() + LARGE)
     for name, number in cases:
         pipe.send(outcome(name, number, pipe.recv_bytes()))
     pipe.send(peak_memory() - before)
