@@ -3,19 +3,23 @@
 import csv
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from adgm import Dense, Problem
+from adgm.explain.paths import Path, Step
 from features.__main__ import main
 from features.datasets import DATASETS
-from features.explain import Case, calibrate, careful, case_of, from_truth, observe, stability
+from features.explain import Case, calibrate, careful, case_of, from_truth, observe, retry, stability
 from features.explain.calibration import Logistic, Observed, curve
+from features.explain.retry import _against as against
 from features.explain.stability import jittered, shaken
 from features.judge.metrics import true_assignment
 from features.recipe import OWN, Recipe
+from ui.debug import path_to_truth
 
 WRONG = Recipe("random", {"inliers": 8, "outliers": 3, "noise": 20.0, "seed": 1}, "B")  # the model prefers another
 EASY = Recipe("random", {"inliers": 8, "outliers": 0, "noise": 1.0}, "B")
@@ -79,6 +83,38 @@ def test_another_run_says_that_the_optimiser_was_stuck(stuck):
 def test_another_run_says_that_the_model_prefers_another_matching(wrong):
     for found in (careful(wrong), from_truth(wrong)):
         assert found.energy < wrong.metrics.truth_energy and "the model prefers another matching" in found.proves
+
+
+def test_nothing_that_is_not_proved_is_said_of_the_model_or_the_optimiser(stuck, wrong, monkeypatch):
+    truth = stuck.metrics.truth_energy
+    assert "**the model is not to blame**; the run was stuck" in against(stuck, truth, True)
+    unproved = against(stuck, truth, False)
+    assert "not to blame" not in unproved and "Not known without a proof" in unproved
+    assert "is stuck, too**" in against(stuck, truth + 1.0, False)
+    right = replace(stuck, answer=stuck.truth)
+    assert "is stuck**" in against(right, truth + 1.0, False) and "found it, too" in against(right, truth, True)
+    worse = against(wrong, wrong.metrics.truth_energy, False)  # the run itself has found a better one
+    assert "the model prefers another matching" in worse and "the run's own answer" in worse
+    assert "was stuck" not in worse and "was stuck" in against(wrong, wrong.metrics.energy - 1.0, False)
+    for case, said in ((wrong, "the model prefers the answer"), (stuck, "went wrong"), (right, "is as good")):
+        end = SimpleNamespace(assignment=case.truth, energy=case.problem.energy(case.truth))
+        monkeypatch.setattr(retry, "solve", lambda *given, end=end, **more: end)
+        assert said in from_truth(case).proves
+
+
+@pytest.mark.parametrize(
+    ("energies", "said"),
+    [
+        ((3.0, 2.0, 1.0), "stopped too early"),
+        ((3.0, 3.0), "No exchange costs anything, and the truth costs the same"),
+        ((3.0, 2.0, 4.0), "The model errs at exchange 2"),
+        ((3.0, 4.0, 2.0), "has not got over exchange 1"),
+        ((3.0, 4.0, 3.0), "does not tell the two apart**; between"),
+    ],
+)
+def test_the_way_to_the_truth_blames_the_model_only_where_it_prefers_the_answer(energies, said):
+    steps = tuple(Step((), (), b - a, b, np.zeros(0, bool)) for a, b in pairwise(energies))
+    assert said in path_to_truth.sentence(Path(energies[0], steps, 1e-9))
 
 
 # ---- stability ---------------------------------------------------------------------------------------------------

@@ -12,13 +12,14 @@ import numpy as np
 import scipy  # whose parts are imported when they are first used
 from numpy.typing import ArrayLike
 
+from adgm.bounds.branch_and_bound import tolerance
 from adgm.explain.terms import Match
 from adgm.machine.deadline import check_time
 from adgm.machine.short_repr import ShortRepr
 from adgm.problem import ANY, EXACTLY_ONE, Problem
 from adgm.rounding import Assignment
 
-SAME = 1e-9  # energies that differ by less than this share of the largest cost are equal but for rounding
+SAME = 1e-12  # energies that differ by less than this share of their size are equal but for rounding
 
 
 def exchanges(problem: Problem, answer: ArrayLike, other: ArrayLike) -> list[Assignment]:
@@ -91,8 +92,14 @@ class Path(ShortRepr):
 
     @property
     def first_dear(self) -> int | None:
-        """The first exchange that costs something, by its number from 0: where the model errs."""
+        """The first exchange that costs something, by its number from 0."""
         return next((k for k, step in enumerate(self.steps) if step.cost > self.same), None)
+
+    @property
+    def better(self) -> bool | None:
+        """Whether the matching at the end costs less than that at the beginning; None if they cost the same."""
+        change = self.energies[-1] - self.begin
+        return None if abs(change) <= self.same else change < 0.0
 
     @property
     def top(self) -> int:
@@ -133,7 +140,8 @@ def path(problem: Problem, answer: ArrayLike, other: ArrayLike, way: Way = "chea
         energy = problem.energy(after)
         steps.append(Step(*_change(problem, now, after), energy - before, energy, after))
         now, before = after, energy
-    return Path(begin, tuple(steps), SAME * max(problem.scale, abs(begin)))
+    most = max(abs(energy) for energy in (begin, *(step.energy for step in steps)))
+    return Path(begin, tuple(steps), max(SAME * most, tolerance(most, problem.spread)))
 
 
 def _change(problem: Problem, before: Assignment, after: Assignment) -> tuple[tuple[Match, ...], tuple[Match, ...]]:

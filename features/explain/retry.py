@@ -12,7 +12,7 @@ from adgm.rounding import Assignment
 from adgm.search.local_search import improve
 from adgm.solver import ADGM
 from features.explain.case import Case
-from features.judge.metrics import SAME, WORD, measure, number, score
+from features.judge.metrics import WORD, measure, number, score
 
 Watch = Callable[[Any], object]
 
@@ -51,24 +51,33 @@ def careful(case: Case, watch: Watch | None = None, time_limit: float | None = N
 
 
 def _against(case: Case, energy: float, proved: bool) -> str:
-    """What an energy says about the model and about the optimiser, the truth's being known or not."""
+    """What an energy says about the model and about the optimiser, the truth's being known or not: nothing that is not
+    proved."""
     best = ", proved the best of all" if proved else ""
     if case.truth is None:
         return f"{best}; the truth is unknown." if not proved else f"{best}."
-    truth, answer = case.problem.energy(case.truth), case.metrics.energy
-    if energy < truth - _same(truth):
-        less = energy < answer - _same(answer)
+    told = case.metrics
+    truth, answer, slack = told.truth_energy or 0.0, told.energy, told.slack
+    if (least := min(energy, answer)) < truth - slack:
+        whose = best if energy <= answer + slack else f"; the run's own answer has {_worth(case, answer)}"
+        less = energy < answer - slack
         return (
-            f"{best}, better than the truth ({_worth(case, truth)}): **the model prefers another matching**, and no "
+            f"{whose}, better than the truth ({_worth(case, truth)}): **the model prefers another matching**, and no "
             "optimiser would find the truth with it." + (" The run was stuck, too." if less else "")
         )
-    if energy <= truth + _same(truth):
-        why = "the truth is the best matching of this model" if proved else "nothing better than the truth was found"
-        run = "the run was stuck" if answer > truth + _same(truth) else "the run found it, too"
-        return f", that of the truth{best}: {why}, so **the model is not to blame**; {run}."
+    run = "the run was stuck" if answer > least + slack else "the run found it, too"
+    if energy > truth + slack:
+        stuck = "**the careful search is stuck, too**" if answer > truth + slack else "**the careful search is stuck**"
+        return (
+            f", worse than the truth ({_worth(case, truth)}): {stuck}; the model does know better, and another start "
+            "or a larger time limit may find it."
+        )
+    if proved:
+        why = "the truth is the best matching of this model, so **the model is not to blame**"
+        return f", that of the truth{best}: {why}; {run}."
     return (
-        f", worse than the truth ({_worth(case, truth)}): **the careful search is stuck, too**; the model does know "
-        "better, and another start or a larger time limit may find it."
+        f", that of the truth: nothing better was found, so **nothing speaks against the model**; {run}. Not known "
+        "without a proof: whether another matching is better."
     )
 
 
@@ -85,11 +94,17 @@ def from_truth(case: Case, watch: Watch | None = None, time_limit: float | None 
     begun = replace(start, blocks=blocks, x=blocks[-1], energy=problem.energy(truth))
     result = solve(problem, method, start=begun, watch=watch, every=10, time_limit=time_limit)
     nearby, gain = improve(problem, truth)
-    there, here = problem.energy(truth), result.energy
+    there, here, slack = problem.energy(truth), result.energy, case.metrics.slack
     moved = int((result.assignment & ~truth).sum())
     if np.array_equal(result.assignment, truth):
-        told = "Begun at the truth, the run stays there: **where it began is what went wrong**, not the model's costs."
-    elif here < there - _same(there):
+        told = "Begun at the truth, the run stays there"
+        if case.metrics.energy > there + slack:
+            told += ": **where it began is what went wrong**."
+        elif case.metrics.energy < there - slack:
+            told += f", though **the model prefers the answer** ({_worth(case, case.metrics.energy)})."
+        else:
+            told += ", and the answer is as good."
+    elif here < there - slack:
         told = (
             f"Begun at the truth, the run leaves it for {_worth(case, here)} ({_others(moved)}): **the model "
             "prefers another matching**."
@@ -99,7 +114,7 @@ def from_truth(case: Case, watch: Watch | None = None, time_limit: float | None 
             f"Begun at the truth, the run drifts away and ends worse ({_worth(case, here)}): **the penalty does not "
             "hold it**; a larger ρ₀ may."
         )
-    if gain < -_same(there):
+    if gain < -slack:
         changed = int((nearby & ~truth).sum())
         told += f" Small changes alone improve on the truth, by {number(-gain)} with {_others(changed)}."
     else:
@@ -127,7 +142,3 @@ def _others(count: int) -> str:
 
 def _worth(case: Case, energy: float) -> str:
     return f"{WORD[case.sense]} {number(score(energy, case.sense))}"
-
-
-def _same(energy: float) -> float:
-    return SAME * max(abs(energy), 1e-300)

@@ -15,7 +15,7 @@ from adgm import METHODS, Problem, Result, State
 from adgm.machine.short_repr import ShortRepr
 from features import plots
 from features.judge.classics import CLASSICS
-from features.judge.metrics import BETTER, SAME, WORD, Metrics, as_assignment, measure, measure_matches, number, ratio
+from features.judge.metrics import BETTER, WORD, Metrics, as_assignment, equal, measure, measure_matches, number, ratio
 from features.models import MODELS
 from features.pairs import Pair
 from features.recipe import PAIR_FILE, Recipe
@@ -172,7 +172,7 @@ def best_energy(rows: Sequence[Row]) -> float:
 def is_best(row: Row, rows: Sequence[Row]) -> bool:
     """Whether nobody found a better matching, but for rounding."""
     lowest = best_energy(rows)
-    return row.metrics is not None and row.metrics.energy <= lowest + SAME * abs(lowest)
+    return row.metrics is not None and equal(row.metrics.energy, lowest, row.metrics.slack)
 
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:

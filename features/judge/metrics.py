@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm import ANY, EXACTLY_ONE, Problem, State
 from adgm.bounds.bound import checked
+from adgm.bounds.branch_and_bound import tolerance
 from adgm.costs.affinity import affinity
 from adgm.explain import terms
 from adgm.rounding import Assignment, best_rounding, hungarian
@@ -24,7 +25,7 @@ Kind = Literal["correct", "wrong", "stray", "missed"]  # stray: matched, but has
 
 WORD: dict[Sense, str] = {"similarity": "score", "cost": "cost"}
 BETTER: dict[Sense, str] = {"similarity": "higher is better", "cost": "lower is better"}
-SAME = 1e-9  # energies that differ by less than this share of their size are equal but for rounding
+SAME = 1e-12  # energies that differ by less than this share of their size are equal but for rounding
 
 
 def score(energy: float, sense: Sense) -> float:
@@ -32,9 +33,9 @@ def score(energy: float, sense: Sense) -> float:
     return 0.0 - energy if sense == "similarity" else energy
 
 
-def equal(a: float, b: float) -> bool:
-    """Whether two energies differ by nothing but rounding."""
-    return abs(a - b) <= SAME * max(abs(a), abs(b), 1e-300)
+def equal(a: float, b: float, slack: float = 0.0) -> bool:
+    """Whether two energies differ by nothing but rounding, or by no more than `slack`."""
+    return abs(a - b) <= max(slack, SAME * max(abs(a), abs(b), 1e-300))
 
 
 def ratio(energy: float, reference: float) -> float:
@@ -159,6 +160,7 @@ class Metrics:
     truth_energy: float | None = None
     added: int = 0  # matches beyond the true ones that the problem demands of the truth
     tolerance: float | None = None  # pixels, where right and wrong come from a map
+    slack: float = 0.0  # energies that differ by no more are the same: a proof does not tell them apart
 
     @property
     def accuracy(self) -> float | None:
@@ -187,9 +189,9 @@ class Metrics:
     def verdict(self) -> Verdict | None:
         """What a comparison with the truth alone proves: its better score that the optimiser is stuck, its worse one
         that the model prefers another matching. Whether the other holds as well takes a proof: see `causes`."""
-        if self.truth_energy is None:
+        if self.truth_energy is None or math.isnan(self.energy):
             return None
-        if equal(self.energy, self.truth_energy):
+        if equal(self.energy, self.truth_energy, self.slack):
             return "both agree"
         return "optimiser stuck" if self.truth_energy < self.energy else "model prefers this"
 
@@ -203,8 +205,8 @@ class Metrics:
         lowest = min(known)
         left = False if proved else None
         return Causes(
-            stuck=left if equal(self.energy, lowest) else True,
-            model=None if self.truth_energy is None else left if equal(self.truth_energy, lowest) else True,
+            stuck=left if equal(self.energy, lowest, self.slack) else True,
+            model=None if self.truth_energy is None else left if equal(self.truth_energy, lowest, self.slack) else True,
         )
 
     @property
@@ -215,7 +217,8 @@ class Metrics:
     def explained(self, best: float | None = None, proved: bool = False) -> str:
         """The verdict in sentences; what is known of other matchings as for `causes`."""
         if self.verdict is None or self.truth_score is None or self.truth_energy is None:
-            return "The truth is unknown, so nothing can be said about errors."
+            unknown = "truth is unknown" if self.truth_energy is None else "model has no energy for these matches"
+            return f"The {unknown}, so nothing can be said about errors."
         word, truth = WORD[self.sense], "the truth"
         if self.added:
             truth += (
@@ -299,8 +302,9 @@ def measure(pair: Pair, problem: Problem, assignment: ArrayLike, sense: Sense) -
     truth_energy, added = problem.worth(true), max(int(true.sum()) - numbered, 0)
     if added and correct == possible:  # the matching holds the whole truth: it is a completion too
         truth_energy = min(truth_energy, energy)
-    tolerance = pair.tolerance if pair.truth is None else None
-    return Metrics(pair.shape, len(found), energy, sense, correct, possible, truth_energy, added, tolerance)
+    pixels = pair.tolerance if pair.truth is None else None
+    slack = tolerance(max(abs(energy), abs(truth_energy)), problem.spread)
+    return Metrics(pair.shape, len(found), energy, sense, correct, possible, truth_energy, added, pixels, slack)
 
 
 def measure_matches(pair: Pair, problem: Problem, matches: NDArray[np.int64], sense: Sense) -> Metrics:

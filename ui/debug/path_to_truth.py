@@ -59,16 +59,21 @@ def known(case: Case, way: str) -> Path | None:
 
 
 def sentence(found: Path) -> str:
+    """What the way proves about the model and about the optimiser."""
     dear = found.first_dear
-    if dear is None:
+    if dear is None and found.better:
         first = "No exchange costs anything: **the optimiser stopped too early**, the model leads to the truth."
+    elif dear is None:
+        first = "No exchange costs anything, and the truth costs the same: **the model does not tell the two apart**."
     else:
         step = found.steps[dear]
         free = f"after {dear} that cost nothing, " if dear else ""
-        first = (
-            f"**The model errs at exchange {dear + 1}** ({free}{named_matches(step.gone)} becomes "
-            f"{named_matches(step.came)}): it costs {number(step.cost)}."
-        )
+        what = f"({free}{named_matches(step.gone)} becomes {named_matches(step.came)}): it costs {number(step.cost)}."
+        first = {
+            True: f"**The optimiser has not got over exchange {dear + 1}** {what} Yet the truth costs less in the end.",
+            None: f"**The model does not tell the two apart**; between them is exchange {dear + 1} {what}",
+            False: f"**The model errs at exchange {dear + 1}** {what}",
+        }[found.better]
     top = found.top
     barrier = (
         f"The barrier on this way is {number(found.barrier)}, after exchange {top}." if top else "There is no barrier."

@@ -15,7 +15,7 @@ CLAIM_COLOURS = (BLUE, VERMILION)
 def energy_along(way: Path, at: int | None = None) -> Spec:
     """The energy after each exchange; the barrier and the first exchange that costs are named, `at` is marked."""
     energies = [rounded(energy) for energy in way.energies]
-    names = {way.first_dear + 1: "the model errs"} if way.first_dear is not None else {}
+    names = {way.first_dear + 1: "the first that costs"} if way.first_dear is not None else {}
     if way.top:
         names[way.top] = f"barrier {way.barrier:.4g}" if way.top not in names else f"{names[way.top]}, barrier"
     names = {0: "answer", **names, len(energies) - 1: "truth"}
