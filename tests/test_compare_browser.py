@@ -14,6 +14,7 @@ from experiments.tools.browser import Server
 from experiments.tools.browser import Visit as AnyVisit
 from features.judge import comparison
 from features.judge.classics import CLASSICS
+from features.judge.metrics import percent
 from features.recipe import Recipe
 
 ROOT = Path(__file__).parents[1]
@@ -107,7 +108,7 @@ def test_compare_all_sort_take_away_and_open_a_row(visit):
     here.click_table(1, 18)
     here.button("Start").wait_for()
     here.page.wait_for_url(re.compile("[?&]method=tm"))
-    here.says(re.compile(f"^{float(accuracy):.0%}$"))
+    here.says(re.compile(f"^{percent(float(accuracy))}$"))
     here.page.get_by_role("link", name="Compare").first.click()
     here.says("All done")
 

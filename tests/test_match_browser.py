@@ -230,7 +230,7 @@ def test_the_first_click_leads_to_matched_lines(finished):
     assert "30" in finished.page.locator(".legend").inner_text()
     finished.says("30 of 30 points are matched to their true partner.")
     finished.says("Both agree")
-    polished = finished.main.get_by_role("button", name=re.compile("^Polished.*100%"))
+    polished = finished.main.get_by_role("button", name=re.compile("^Polished.*100 %"))
     assert polished.get_attribute("aria-pressed") == "true"
 
 

@@ -23,6 +23,7 @@ from features.judge.metrics import (
     missed,
     number,
     objectives,
+    percent,
     ratio,
     score,
     share_right,
@@ -337,3 +338,8 @@ def test_matches_of_more_left_than_right_points_are_measured():
     metrics = measure_matches(pair, problem, np.array([[3, 0], [5, 1]]), "similarity")
     assert (metrics.matched, metrics.correct, metrics.possible) == (2, 1, 3)
     assert metrics.energy == 9.0 + 16.0
+
+
+def test_nearly_all_is_not_all():
+    assert [percent(share) for share in (0.0, 0.5, 299 / 300, 1.0)] == ["0 %", "50 %", "99.7 %", "100 %"]
+    assert percent(0.99999, 1) == "99.9 %" and percent(0.1234, 1) == "12.3 %"

@@ -290,6 +290,14 @@ def number(value: float) -> str:
     return f"{value:.4f}" if 1e-2 <= abs(value) < 1e5 else f"{value:.6g}"
 
 
+def percent(share: float, decimals: int = 0) -> str:
+    """A share in percent. Nearly all of something is not all of it: 299 of 300 are 99.7 %."""
+    told = f"{100 * share:.{decimals}f}"
+    if share < 1 and float(told) == 100:
+        told = f"{min(100 * share, 99.9):.1f}"
+    return f"{told} %"
+
+
 def measure(pair: Pair, problem: Problem, assignment: ArrayLike, sense: Sense) -> Metrics:
     """The metrics of an assignment over the problem's variables, such as `Result.assignment`."""
     found = matched_pairs(problem, assignment)

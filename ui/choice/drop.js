@@ -56,20 +56,41 @@ function fill(root, data, send) {
     element("div", { className: "cards" }, card("First photograph", data.first), card("Second photograph", "")),
     element("div", { className: "ways" }, element("b", { textContent: data.first ? "Drop the second one here or" : "Drop both here or" }),
       button(data.first ? "Choose a file" : "Choose two files", () => uploader()?.click(), "main"), button("Paste", () => paste(note)),
-      button("Camera", () => send("camera", true)), button("Other files", () => send("other", true))),
+      button("Camera", () => send("camera", true)), button("Other files", () => send("other", true), "other")),
     element("p", { textContent: data.about }), note);
 }
 
+function box(title, ...children) {
+  return element("section", {}, element("h3", { textContent: title }), ...children);
+}
+
+function beside(root, data, send) {   // where the charts will be: what happens, other pictures, other files
+  const steps = [[`Up to ${data.points} points are found`, "in each picture"], ["They are matched, live", "by ADGM, in a few seconds"],
+    ["The matches are checked", "do they agree on one change of view?"]];
+  const step = ([what, more], k) => element("li", {}, element("i", { textContent: String(k + 1) }),
+    element("span", {}, element("b", { textContent: what }), element("small", { textContent: more })));
+  const pair = ({ title, left, right }) => element("button", { type: "button", className: "pair", onclick: () => send("take", title) },
+    element("img", { src: left, alt: "" }), element("img", { src: right, alt: "" }), element("b", { textContent: title }));
+  const files = [["A saved pair", "ZIP from Export and share"], ["Your own points", "CSV, beside two pictures"], ["A matching problem", "DD, QAPLIB, NPZ"]];
+  const file = ([what, more]) => element("li", {}, element("span", {}, element("b", { textContent: what }), element("small", { textContent: more })),
+    element("button", { type: "button", textContent: "Open", ariaLabel: `Open: ${what}`, onclick: () => send("other", true) }));
+  root.replaceChildren(box("What happens next", element("ol", {}, ...steps.map(step))),
+    data.ready.length ? box("No photographs at hand?", element("p", { textContent: "Take a ready pair." }), ...data.ready.map(pair))
+      : box("No photographs at hand?", element("p", { textContent: "The examples above have some." })),
+    box("Other files", element("ul", {}, ...files.map(file))));
+}
+
 export default function ({ parentElement, data: [data], setTriggerValue }) {
-  const root = parentElement.querySelector(".drop"), state = JSON.stringify(data);
-  root.hidden = !data.empty;
+  const root = parentElement.querySelector(".drop"), aside = parentElement.querySelector(".beside"), state = JSON.stringify(data);
+  root.hidden = aside.hidden = !data.empty;
   if (root.state !== state) {
     root.state = state;
-    if (data.empty) fill(root, data, (name, value) => {
+    const send = (name, value) => {
       if (name === "other") document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
       else setTriggerValue(name, value);
-    });
-    else root.replaceChildren();
+    };
+    if (data.empty) for (const [part, make] of [[root, fill], [aside, beside]]) make(part, data, send);
+    else [root, aside].forEach((part) => part.replaceChildren());
   }
   window.photographs?.abort();   // one listener for the page, whoever mounted last
   const ends = (window.photographs = new AbortController()), options = { signal: ends.signal };

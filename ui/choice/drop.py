@@ -10,7 +10,7 @@ import streamlit as st
 from features.matching import IMAGES
 from features.points.images import READ, ImageError, decode
 from features.recipe import OWN
-from ui.choice import address, uploads
+from ui.choice import address, gallery, uploads
 from ui.parts.pictures import inline
 from ui.shell.session_slots import CAMERA, ROUND, SHOTS
 
@@ -25,8 +25,17 @@ def area(*, empty: bool) -> None:
         first = _preview(files[-1]) if empty and len(files) % 2 else ""
         _COMPONENT(
             key="drop area",
-            data=[{"empty": empty, "first": first, "about": f"{uploads.ONE_MORE} {ABOUT}" if first else ABOUT}],
+            data=[
+                {
+                    "empty": empty,
+                    "first": first,
+                    "about": f"{uploads.ONE_MORE} {ABOUT}" if first else ABOUT,
+                    "points": IMAGES.point_params["left"],
+                    "ready": _ready() if empty else [],
+                }
+            ],
             on_camera_change=lambda: CAMERA.set(True),
+            on_take_change=_take_ready,
         )
         dropped = st.file_uploader(
             "Two images",
@@ -42,6 +51,25 @@ def area(*, empty: bool) -> None:
             st.toast(uploads.ONE_MORE, icon=":material/add_photo_alternate:")
     if CAMERA.pop():
         _take_pictures()
+
+
+def _ready() -> list[dict[str, str]]:
+    """Photographs for whoever has none at hand, as far as they are on this machine."""
+    found = []
+    for one in gallery.READY:
+        params = tuple(sorted(one.recipe.dataset_params.items()))
+        small = [gallery.thumbnail(one.recipe.dataset, params, side) for side in (0, 1)]
+        if small[0] is not None and small[1] is not None:
+            found.append({"title": one.title, "left": inline(small[0]), "right": inline(small[1])})
+    return found
+
+
+def _take_ready() -> None:
+    """A ready pair was clicked; what a browser sends may be anything."""
+    sent = st.session_state["drop area"].get("take")
+    for one in gallery.READY:
+        if one.title == sent:
+            gallery.take(one.recipe)
 
 
 def taken() -> list[Any]:
@@ -96,7 +124,7 @@ def _text(name: str) -> str:
 
 _COMPONENT = st.components.v2.component(
     "adgm_drop",
-    html='<section class="drop" aria-label="Your photographs" hidden></section>',
+    html='<section class="drop" aria-label="Your photographs" hidden></section><aside class="beside" hidden></aside>',
     css=_text("drop.css"),
     js=_text("drop.js"),
 )

@@ -41,6 +41,7 @@ EXAMPLES = [
     Example("Ducks", "Willow: two ducks, ten landmarks", Recipe("willow", {"kind": "Duck"}, "A")),
 ]
 FIRST = EXAMPLES[1]
+READY = [one for one in EXAMPLES if one.recipe.model == "photo" and one is not YOURS]  # photographs, as one's own are
 PHOTOGRAPHED = {example.recipe.dataset for example in EXAMPLES} - {"random"}
 
 
@@ -59,11 +60,12 @@ def chosen(example: Example) -> bool:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def thumbnail(dataset: str, params: tuple[tuple[str, Value], ...]) -> bytes | None:
-    """The left picture of an example as a small JPEG; None where the data set is not on this machine."""
+def thumbnail(dataset: str, params: tuple[tuple[str, Value], ...], side: int = 0) -> bytes | None:
+    """A picture of an example (left, unless `side` is 1) as a small JPEG; None where it is not on this machine."""
     if not DATASETS[dataset].available():
         return None
-    view = DATASETS[dataset].load(images=True, **dict(params)).left
+    pair = DATASETS[dataset].load(images=True, **dict(params))
+    view = (pair.left, pair.right)[side]
     if view.image is None:
         return None
     rgb = view.image.rgb if dataset in PHOTOGRAPHED else dotted(view.image.rgb, view.points.xy)

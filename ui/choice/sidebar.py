@@ -14,6 +14,7 @@ from adgm import METHODS, Problem
 from adgm.penalty import AUTO, STIFFNESS
 from adgm.problem import CONSTRAINTS
 from features.datasets import DATASETS
+from features.judge.metrics import percent
 from features.models import MODELS, written
 from features.pairs import Pair
 from features.points.edited import edited
@@ -256,10 +257,10 @@ def use_preset() -> None:
 PENALTY = Path(__file__).parents[2] / "assets" / "penalty.png"
 COMPARED = "No multiple of n is best everywhere (House, model B). Polished: a local search improves what is rounded."
 SETS_ITSELF = (
-    f"ρ₀ is {STIFFNESS:.1%} of the force with which the blocks pull at each other: how strongly the linear term of one "
-    "answers when the others move, which neither the costs' unit nor the number or numbering of points changes. From "
-    f"there ρ keeps two residuals alike: it grows by {AUTO['balance'] - 1:.0%} while the gap between the blocks "
-    f"exceeds {AUTO['imbalance']:g} times their change, and shrinks as much in the opposite case."
+    f"ρ₀ is {percent(STIFFNESS, 1)} of the force with which the blocks pull at each other: how strongly the linear "
+    "term of one answers when the others move, which neither the costs' unit nor the number or numbering of points "
+    f"changes. From there ρ keeps two residuals alike: it grows by {percent(AUTO['balance'] - 1)} while the gap "
+    f"between the blocks exceeds {AUTO['imbalance']:g} times their change, and shrinks as much in the opposite case."
 )
 
 

@@ -13,6 +13,7 @@ from features.explain.calibration import CLAIMS, FEWEST, Calibration, Observed, 
 from features.explain.records import margin_records
 from features.explain.stability import Stability, shaken
 from features.explain.trials import pairs_like
+from features.judge.metrics import percent
 from features.recipe import OWN
 from features.tables import csv_text
 from ui.debug import background, picture
@@ -124,7 +125,7 @@ def rank(margin: Margin | None, share: float | None) -> tuple[float, float]:
 
 def row(case: Case, match: Match, margin: Margin | None, share: float | None, margins: tuple[Margin, ...]) -> table.Row:
     judged = "" if not case.pair.judged else "wrong" if match in case.wrong else "right"
-    kept = "" if share is None else f"{share:.0%}"
+    kept = "" if share is None else percent(share)
     if margin is None:
         return table.Row((f"{match[0]} → {match[1]}", judged, kept, "", ""))
     proved = "certified" if margin.certified else f"≥ {margin.at_least:.4g}" if np.isfinite(margin.at_least) else "no"
@@ -155,7 +156,7 @@ def told(match: Match, margin: Margin | None, share: float | None) -> str:
     if margin is not None:
         parts.append(f"margin {margin.margin:.4g}{', certified' if margin.certified else ''}")
     if share is not None:
-        parts.append(f"kept in {share:.0%} of the runs")
+        parts.append(f"kept in {percent(share)} of the runs")
     return ", ".join(parts)
 
 
@@ -217,14 +218,14 @@ def calibrating(case: Case, pixels: float) -> None:
 
 def verdict(found: Calibration) -> str:
     near = found.near(0.9)
-    off = f"off by {found.error:.1%} on average"
+    off = f"off by {percent(found.error, 1)} on average"
     if near is None:
         return f"nothing is claimed at about 90 %; {off}."
     low, high = near.interval
     means = "does" if low <= near.claimed <= high else "does not"
     return (
-        f"{near.claimed:.0%} **{means}** mean {near.claimed:.0%}: of {near.count} such matches {near.right:.0%} are "
-        f"right (95 % interval {low:.0%} to {high:.0%}); {off}."
+        f"{percent(near.claimed)} **{means}** mean {percent(near.claimed)}: of {near.count} such matches "
+        f"{percent(near.right)} are right (95 % interval {percent(low)} to {percent(high)}); {off}."
     )
 
 

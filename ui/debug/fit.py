@@ -11,6 +11,7 @@ from adgm.explain.terms import Match
 from features.explain import Case
 from features.explain.fitting import Fit, Fitting, Step, fittable, split
 from features.explain.trials import has_gap, pairs_like
+from features.judge.metrics import percent
 from features.recipe import OWN, Recipe
 from ui.debug import background, leave
 from ui.jobs.task import Report
@@ -110,7 +111,7 @@ def outcome(case: Case, found: Fit) -> None:
             for word, (old, new) in (("training", found.train), ("test", found.test)):
                 gain = round(100 * (old.error - new.error), 1)
                 told = f"{gain:+.1f} points" if gain else None  # no arrow where nothing changed
-                st.metric(f"Right on {len(new.trials)} {word} pairs", f"{1 - new.error:.1%}", told)
+                st.metric(f"Right on {len(new.trials)} {word} pairs", percent(1 - new.error, 1), told)
         rows = [
             {"parameter": name, "before": old, "after": new, "by": "max-margin" if name in found.linear else "search"}
             for name, (old, new) in found.values.items()

@@ -57,7 +57,7 @@ def sentence(case: Case, book: Ledger, focus: Match | None, here: list[Match]) -
         if len(here) > 1:
             what += f" It can only change together with {len(here) - 1} more: they have each other's partners."
     winner = "the answer" if book.total > 0 else "the truth"
-    parts = ", ".join(f"{part.name} {part.share:+.0%}" for part in book.parts if part.share is not None)
+    parts = ", ".join(f"{part.name} {100 * part.share:+.0f} %" for part in book.parts if part.share is not None)
     sums = "Both cost the same."
     if book.total:
         sums = f"The model prefers **{winner}** by {number(abs(book.total))}: {parts}."

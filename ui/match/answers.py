@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from adgm import METHODS
-from features.judge.metrics import WORD, kinds, number, score, share_right
+from features.judge.metrics import WORD, kinds, number, percent, score, share_right
 from features.models import MODELS
 from features.recipe import OWN
 from ui.choice import address
@@ -130,8 +130,8 @@ def answers(run: Run, stops: Sequence[Stop], stop: Stop, over: bool) -> list[Dat
         return {
             "name": name,
             "note": note or about,
-            "right": "" if right is None else f"{right:.0%}",
-            "cost": "–" if energy is None or not np.isfinite(energy) else number(score(energy, run.sense)),
+            "right": "" if right is None else percent(right),
+            "cost": None if energy is None else score(energy, run.sense),
             "stop": label if over else "",
             "on": on,
         }
@@ -149,9 +149,27 @@ def answers(run: Run, stops: Sequence[Stop], stop: Stop, over: bool) -> list[Dat
     elif not over:
         rows.append(row(best, None, None))
     if run.truth_energy is not None:
-        cost = number(score(run.truth_energy, run.sense))
-        rows.append({"name": "True matching", "note": "", "right": "100%", "cost": cost, "stop": "", "on": False})
-    return rows
+        cost = score(run.truth_energy, run.sense)
+        rows.append({"name": "True matching", "note": "", "right": percent(1), "cost": cost, "stop": "", "on": False})
+    shown = column([one["cost"] for one in rows])
+    return [one | {"cost": told} for one, told in zip(rows, shown, strict=True)]
+
+
+def column(values: Sequence[float | None]) -> list[str]:
+    """Numbers below each other: as few decimals as tell apart what differs, and three figures of the largest."""
+    there = [value for value in values if value is not None and np.isfinite(value)]
+    largest, exact = max(map(abs, there), default=0.0), len({number(value) for value in there})
+
+    def told(value: float | None, decimals: int | None) -> str:
+        if value is None or not np.isfinite(value):
+            return "–"
+        return (number(value) if decimals is None else f"{value:.{decimals}f}").replace("-", "−")
+
+    if 1e-2 <= largest < 1e5:
+        for decimals in range(4):
+            if largest * 10**decimals >= 100 and len({told(value, decimals) for value in there}) == exact:
+                return [told(value, decimals) for value in values]
+    return [told(value, None) for value in values]
 
 
 def facts(run: Run) -> list[Data]:
@@ -168,7 +186,7 @@ def facts(run: Run) -> list[Data]:
         ]
     accuracy = run.matching.metrics.accuracy
     if accuracy is not None:
-        found.append(("Accuracy", "of points with a partner", f"{accuracy:.1%}"))
+        found.append(("Accuracy", "of points with a partner", percent(accuracy, 1)))
     elif checked.map is not None:
         found.append(("Kind of scene", "", CHECKED[checked.map.kind]))
     return [
@@ -195,7 +213,7 @@ def explained(run: Run, match: Match) -> Data:
     i, j = match
     share, total, word = run.matching.shares.get(match, 0.0), run.matching.metrics.energy, WORD[run.sense]
     joint = sorted(outcome.together(run, match).items(), key=lambda item: item[1])
-    part = f" ({share / total:.1%})" if total else ""
+    part = f" ({percent(share / total, 1)})" if total else ""
     low, high = ("low", "high") if run.sense == "cost" else ("high", "low")
     worst = joint[::-1][: min(FITS, max(0, len(joint) - FITS))]
     widest = max((abs(cost) for _, cost in joint), default=0.0) or 1.0

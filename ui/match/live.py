@@ -24,7 +24,7 @@ from ui.match.timeline import Stop
 from ui.parts import canvas
 from ui.parts.canvas import Line, Side, matrix
 from ui.parts.charts.legible import draw
-from ui.parts.charts.run import LEFT, RIGHT, TITLES, USUAL, blank, energy_chart, lanes_chart, penalty_chart
+from ui.parts.charts.run import LEFT, RIGHT, TITLES, USUAL, blank, energy_chart, lanes_chart, penalty_chart, power
 from ui.shell.session_slots import APART, CANVAS, GRAPH, KEPT, RUN, START, STORED, TO_DEBUG
 
 TICK = 0.4  # seconds between two updates of the page
@@ -153,7 +153,7 @@ def status(run: Run | None, snapshot: Snapshot) -> str:
     if snapshot.active and snapshot.remaining is not None and snapshot.remaining < SOON:
         parts.append(f"{snapshot.remaining:.0f} s of its time left")
     if snapshot.frame is not None and isfinite(snapshot.frame.residual):
-        parts.append(f"residual {snapshot.frame.residual:.2e}")
+        parts.append(f"residual {power(snapshot.frame.residual)}")
     if lanes := snapshot.lanes:
         going = sum(not lane.ended for lane in lanes.curves)
         parts.append(f"{len(lanes.curves)} runs, {going} going on" if snapshot.active else f"{len(lanes.curves)} runs")

@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from features.judge.metrics import BETTER, WORD, Metrics, kinds, missed, number, score
+from features.judge.metrics import BETTER, WORD, Metrics, kinds, missed, number, percent, score
 from features.models.base import Sense
 from features.pairs import Pair
 from ui.match.page_run import Run
@@ -88,7 +88,7 @@ def line_text(run: Run, k: int) -> str:
         return f"confidence {found.confidence[k]:.2f}"
     i, j = found.pairs[k].tolist()
     share = found.shares.get((i, j), 0.0)
-    part = f" ({share / found.metrics.energy:.1%})" if found.metrics.energy else ""
+    part = f" ({percent(share / found.metrics.energy, 1)})" if found.metrics.energy else ""
     return f"relaxed value {found.relaxed[k]:.3f}, share of the {WORD[run.sense]} {score(share, run.sense):.4g}{part}"
 
 

@@ -142,6 +142,13 @@ def step(run: Run, by: int) -> bool:
     return False
 
 
+def told(labels: Sequence[str], at: int) -> str:
+    """The stop that is shown, in words, beside the slider."""
+    if not labels:
+        return "not started"
+    return f"step {int(labels[at]):,}" if labels[at].isdigit() else labels[at]
+
+
 def show(run: Run | None, labels: Sequence[str], resting: bool) -> int:
     """The slider, always in the same place; the stop that it is at."""
     if run is None or resting or len(labels) < 2:

@@ -6,6 +6,7 @@ run that is there when it is performed, or says that it came too late.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from html import escape
 from math import isfinite, nan
 from typing import Any
 
@@ -51,6 +52,7 @@ def show(chosen: Chosen | None, run: Run | None, snapshot: Snapshot, labels: Seq
         _pace(run)
         with st.container(key="scrub"):
             at = timeline.show(run, labels, resting=snapshot.moving)
+        st.html(f'<span class="at">{escape(timeline.told(labels, at))}</span>', width="content")
         with st.popover("More", icon=":material/more_horiz:", key="rarely", help="Time limit, graph, editing points"):
             _more(chosen, active)
     return at

@@ -25,10 +25,17 @@ NAME = '<div class="logo"><i></i><b>ADGM</b><small>graph matching, live</small><
 _MARK = f'<style>.logo i {{ background: center / contain url("{ICON}"); }}</style>'
 
 
-def begin(pages: Sequence[StreamlitPage]) -> None:
-    """Name and pages; before anything else of a page."""
+# Streamlit's links do not say in the page which of them leads here.
+_HERE = (
+    "<style>.st-key-pages > :nth-child({0}) a {{ background: var(--here) !important; }}"
+    ".st-key-pages > :nth-child({0}) a * {{ color: var(--blue) !important; }}</style>"
+)
+
+
+def begin(pages: Sequence[StreamlitPage], current: int) -> None:
+    """Name and pages, the current one marked; before anything else of a page."""
     with st.container(horizontal=True, key="frame"):
-        st.html(NAME + _MARK)
+        st.html(NAME + _MARK + _HERE.format(1 + current))
         with st.container(horizontal=True, key="pages"):
             for page in pages:
                 st.page_link(page, label=page.title, icon=page.icon)

@@ -33,7 +33,7 @@ class Page:
 
         upload_quota.begin()
         admission.begin()
-        frame.begin([page.entry for page in PAGES])
+        frame.begin([page.entry for page in PAGES], [page.name for page in PAGES].index(self.name))
         with presenter.begin():
             reload_store.begin()
         presses.PRESSES.perform(session := streamlit_patches.session_name())

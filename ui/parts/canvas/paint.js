@@ -344,6 +344,10 @@ function legendEntries(board) {
   const { kinds, scale, sift, stage, final, missed } = board.data, { lines, memory } = board, only = memory.only ?? null;
   const counts = kinds.map((_, kind) => lines.filter((line) => line.kind === kind).length);
   const entries = [];
+  if (stage && !final && !lines.length) {
+    const dot = svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true", class: "dot" }, svg("circle", { cx: 7, cy: 7, r: 5.5, fill: "#212529", stroke: "#fff", "stroke-width": 1.6 }));
+    return [element("span", { className: "entry" }, dot, "a point"), element("span", { className: "entry quiet" }, "Scroll to zoom, drag to move")];
+  }
   const points = memory.look === "points", over = memory.look === "over", pictures = board.data.sides.every((side) => side.src);
   const all = counts.reduce((sum, n, k) => sum + (final && k === missed ? 0 : n), 0);
   if (stage && final && all) {

@@ -8,6 +8,7 @@ from ui.parts.charts.run import Spec
 
 PAGES = {"light": "#ffffff", "dark": "#171614"}  # what a chart stands on
 INKS = {"light": "#3d444c", "dark": "#d5dae0"}  # of words without a colour of their own
+STRONG = {"light": "#0f1115", "dark": "#f0f3f6"}  # of bold words, as on the page around
 LEAST = 4.5  # contrast of text, by WCAG 2.1
 STEP = 0.04  # by which a colour goes towards black or white until it can be read
 TEXTS = ("textStyle", "nameTextStyle", "axisLabel", "label", "b", "s")  # where words have a style
@@ -33,7 +34,7 @@ def legible(spec: Spec, scheme: str) -> Spec:
         made = {key: walk(key, value) for key, value in (bearer | node).items()}
         if name not in TEXTS:
             return made
-        given = made.get("color", ink)
+        given = made.get("color", STRONG[scheme] if made.get("fontWeight") == "bold" else ink)
         return made | {"color": readable(given, page) if given.startswith("#") else ink}
 
     found: Spec = walk("", spec)

@@ -113,8 +113,19 @@ def axis(name: str, colour: str, **more: Any) -> Spec:
     return {"type": "value", "scale": True, "name": name, "nameTextStyle": {"fontSize": 0}, "axisLabel": label} | more
 
 
+def power(value: float) -> str:
+    """A number as people write it: 0.21, or 1.5·10⁻⁸ where it is small."""
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{value:.2g}" if value == 0 or abs(int(exponent)) < 3 else f"{mantissa}·10{exponent_of(int(exponent))}"
+
+
+def exponent_of(number: int) -> str:
+    return str(number).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
 def power_axis(name: str, colour: str, **more: Any) -> Spec:
-    return axis(name, colour, minInterval=1, axisLabel={"formatter": "1e{value}"}, **more)
+    raised = {"up": {"fontSize": FONT - 2, "padding": [0, 0, 7, 0], "color": colour}}
+    return axis(name, colour, minInterval=1, axisLabel={"formatter": "10{up|{value}}", "rich": raised}, **more)
 
 
 def frame(title: tuple[str, str], last: int, *y_axes: Spec, legend: Spec | None = None) -> Spec:
@@ -248,14 +259,14 @@ def energy_chart(
 
 def blank(title: tuple[str, str], promise: str, usual: Sequence[float] = ()) -> Spec:
     """A chart before there is anything to draw: its title, a faint sketch of a usual curve, and what it will tell."""
-    style = {"fontSize": FONT + 2, "fontWeight": "normal", "lineHeight": 17, "overflow": "break", "width": 200}
-    words = {"text": promise, "left": LEFT - 30, "bottom": 6, "padding": 0, "textStyle": style | {"color": GREY}}
+    style = {"fontSize": FONT + 2, "fontWeight": "normal", "lineHeight": 16, "overflow": "break", "width": 240}
+    words = {"text": promise, "left": LEFT - 22, "bottom": 6, "padding": 0, "textStyle": style}
     plain = frame(title, 80, axis("", GREY, min=0, max=1, splitNumber=3, axisLabel={"show": False}))
     data = [[80 * k / (len(usual) - 1), y] for k, y in enumerate(usual)]
     faint = {"lineStyle": {"width": 4, "opacity": 0.18, "cap": "round"}, "smooth": 0.3, "silent": True}
     return plain | {
         "title": [*plain["title"], words],
-        "grid": plain["grid"] | {"top": 30, "bottom": 58},
+        "grid": plain["grid"] | {"top": 28, "bottom": 62},
         "xAxis": plain["xAxis"] | {"axisLabel": {"show": False}},
         "series": [line("", data, BLUE, **faint)] if data else [],
         "tooltip": {"show": False},
