@@ -390,3 +390,22 @@ def test_the_course_uses_no_download():
             continue
         assert chapter.recipe(chapter.defaults).dataset in ("turntable", "random", "warp", brought)
     assert lessons.STRUCTURE.model_params["rows"] == EXACTLY_ONE
+
+
+def test_letters_of_charts_are_as_large_as_the_pages_in_presenter_mode(monkeypatch):
+    from ui.learn import pictures
+    from ui.shell import presenter
+
+    drawn: list[dict] = []
+    monkeypatch.setattr(pictures.st, "echarts_chart", lambda spec, **_: drawn.append(spec))
+    monkeypatch.setattr(presenter, "active", lambda: True)
+    for height, letters in ((720, 24), (1080, 32)):
+        monkeypatch.setattr(presenter.st, "session_state", {"height of the window": height})
+        pictures.chart("key", [], {"name": "x"}, {"name": "y", "axisLabel": {"fontSize": 11}}, "alt", 100)
+        spec = drawn.pop()
+        axes = [spec["xAxis"], *spec["yAxis"]]
+        assert {axis[part]["fontSize"] for axis in axes for part in ("axisLabel", "nameTextStyle")} == {letters}
+        assert spec["legend"]["textStyle"]["fontSize"] == letters and spec["grid"]["top"] == 56 * letters / 16
+    monkeypatch.setattr(presenter, "active", lambda: False)
+    pictures.chart("key", [], {"name": "x"}, {"name": "y"}, "alt", 100)
+    assert "fontSize" not in str(drawn.pop())

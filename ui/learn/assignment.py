@@ -73,7 +73,9 @@ def show_triangles(state: ChapterState) -> None:
             "yAxis": {"type": "category", "data": names, "axisTick": {"show": False}},
             "series": [bars],
         }
-        st.echarts_chart(spec, height=presenter.tall(165), key="learn ranking", alt="The six matchings by energy")
+        st.echarts_chart(
+            presenter.enlarged(spec), height=presenter.tall(165), key="learn ranking", alt="The six matchings by energy"
+        )
 
 
 ASSIGNMENT = Chapter(

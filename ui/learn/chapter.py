@@ -236,7 +236,8 @@ class ChapterState:
         for place, control in zip(st.columns(len(beside)) if beside else (), beside, strict=True):
             with place:
                 self._control(control)
-        if held := [control.label for control in controls if presenter.locked(control.name)]:
+        held = [control.label for control in controls if presenter.locked(control.name)]
+        if held and not presenter.active():
             st.caption(f":material/lock: Set by the link that opened this page: {', '.join(held)}")
 
     def _control(self, control: Control) -> None:
@@ -393,7 +394,7 @@ def show(chapter: Chapter, ask: Callable[["ChapterState"], None] = ChapterState.
     prepared(state)
     task = "" if presenter.hidden("task") else formula.explained(chapter.to_do(presenter.locked))
     st.html(f'<p class="claim">{formula.explained(chapter.claim)}</p><p class="task">{task}</p>')
-    left, right = st.columns([13, 8], gap="medium")
+    left, right = st.columns([14, 8] if presenter.active() else [13, 8], gap="medium")
     with right, st.container(key="learn-side", gap="small"):
         lit = chapter.lit(state.values) if chapter.lit else ""
         if not presenter.hidden("formula"):

@@ -112,7 +112,7 @@ def show_penalty(state: ChapterState) -> None:
     one, two = st.columns(2)
     with one:
         st.echarts_chart(
-            penalty_chart(curves(run)),
+            presenter.enlarged(penalty_chart(curves(run))),
             height=presenter.tall(360),
             key="learn residual",
             alt="Residual and penalty over the iterations",
@@ -128,7 +128,7 @@ def show_penalty(state: ChapterState) -> None:
             "learn energies",
             series,
             {"type": "log", "name": "first penalty ρ₀", "min": 0.0005, "max": 50},
-            {"name": "% above the best energy known", "min": 0, "max": 30},
+            {"name": "% above the best known", "min": 0, "max": 30},
             "How far above the best energy known runs end, over the first penalty",
             360,
             tooltip={"trigger": "item"},

@@ -45,4 +45,4 @@ def chart(key: str, series: list[Spec], x: Spec, y: Spec, alt: str, height: int,
         "yAxis": [{"type": "value", "scale": True, "nameTextStyle": {"align": "left"}, **y}],
         "series": series,
     }
-    st.echarts_chart(spec | more, height=presenter.tall(height), key=key, alt=alt)
+    st.echarts_chart(presenter.enlarged(spec | more), height=presenter.tall(height), key=key, alt=alt)

@@ -40,6 +40,7 @@ function fill(dialog, data) {
   dialog.appendChild(document.createElement("h2")).textContent = "Keys";
   const list = dialog.appendChild(document.createElement("dl"));
   for (const one of data.keys) entry(list, one.keys, one.does);
+  for (const [keys, does] of data.picks) entry(list, [`${keys[0]} … ${keys.at(-1)}`], does);
   entry(list, ["f"], data.on ? "leave presenter mode" : "presenter mode: large type, nothing around");
   entry(list, ["?"], "show these keys");
   const close = dialog.appendChild(document.createElement("button"));
@@ -56,8 +57,9 @@ export default function ({ parentElement, data, setTriggerValue, setStateValue }
     if (dialog.open) return;
     if (event.key === "f") return setTriggerValue("toggle", true);
     const one = data.keys.find((each) => each.keys.includes(event.key));
-    const button = one && named(one.buttons);
-    if (!button) return;
+    const pick = data.picks.find(([keys]) => keys.includes(event.key));
+    const button = pick ? everywhere(pick[2])[pick[0].indexOf(event.key)] : one && named(one.buttons);
+    if (!button || button.disabled) return;
     event.preventDefault();
     button.click();
   };

@@ -4,8 +4,9 @@
 and `?hide=formula` hides a part of Learn. All of it holds for the whole visit, also on pages opened from there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,6 +15,8 @@ PRESENT, LOCK, HIDE = "present", "lock", "hide"
 _NAMED = {LOCK: "locked controls", HIDE: "hidden parts"}  # where the session keeps what an address names
 _ON, _HEIGHT, _COMPONENT = "presenting", "height of the window", "presenter keys"
 PLAIN = 720  # pixels: the height of a window that pictures are made for
+TYPE = 8.0, 1 / 45  # pixels of Learn's letters, and how many more for each of the window's height (see page.css)
+GROWING = {"nameGap", "top", "bottom", "left", "right", "itemWidth", "itemHeight", "itemGap", "symbolSize"}
 
 # What a key does, for people, and the names of the buttons that it presses: the first that is there and enabled.
 KEYS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
@@ -25,6 +28,15 @@ KEYS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("q",), "the QR code of the class", ("QR code",)),
     (("n", "PageDown"), "next chapter", ("Next",)),
     (("b", "PageUp"), "previous chapter", ("Previous",)),
+)
+# Keys that choose one of several: where they stand on Learn. Presenter mode writes the keys beside them.
+PICKS: tuple[tuple[str, str, str], ...] = (
+    ("123456789", "choose an answer", '.st-key-learn-side [data-testid="stRadio"] input'),
+    (
+        "ABCDEFGHI",
+        "with Shift: choose a matching, a sub-step, a problem …",
+        '.st-key-learn-side [data-testid="stButtonGroup"] [role=radio]',
+    ),
 )
 
 
@@ -43,7 +55,7 @@ def begin() -> DeltaGenerator:
         keys = tuple({"keys": each, "does": does, "buttons": names} for each, does, names in KEYS)
         _KEYS(
             key=_COMPONENT,
-            data={"keys": keys, "on": active()},
+            data={"keys": keys, "picks": [list(one) for one in PICKS], "on": active()},
             on_toggle_change=toggle,
             on_height_change=measured,
         )
@@ -79,6 +91,37 @@ def group(name: str, part: str = "") -> DeltaGenerator:
 def tall(pixels: int) -> int:
     """The height of a picture: in presenter mode it grows with the window, as the type does."""
     return round(pixels * max(1.0, st.session_state.get(_HEIGHT, PLAIN) / PLAIN)) if active() else pixels
+
+
+def letters() -> float:
+    """The size of the page's type in presenter mode, in pixels."""
+    return TYPE[0] + TYPE[1] * float(st.session_state.get(_HEIGHT, PLAIN))
+
+
+def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A chart's options for presenter mode: with the page's type, and as much more room for it."""
+    if not active():
+        return dict(spec)
+    size = round(letters())
+    made: dict[str, Any] = _grown(spec, size / 16)
+    for name in ("xAxis", "yAxis"):
+        for axis in made[name] if isinstance(made[name], list) else [made[name]]:
+            axis["axisLabel"] = {"hideOverlap": True, "fontSize": size} | axis.get("axisLabel", {})
+            axis["nameTextStyle"] = {"fontSize": size} | axis.get("nameTextStyle", {})
+    if "legend" in made:
+        made["legend"] = {"textStyle": {"fontSize": size}} | made["legend"]
+    return made
+
+
+def _grown(spec: Any, factor: float, name: str = "") -> Any:
+    """Options with letters of the page's size at least; numbers in GROWING are pixels."""
+    if isinstance(spec, Mapping):
+        return {key: _grown(value, factor, key) for key, value in spec.items()}
+    if isinstance(spec, list | tuple):
+        return [_grown(value, factor, name) for value in spec]
+    if name == "fontSize" and spec:
+        return round(16 * factor)
+    return round(factor * spec) if name in GROWING and isinstance(spec, int | float) else spec
 
 
 def measured() -> None:

@@ -18,7 +18,7 @@ function matrixIn(root, one, m, setStateValue) {
   element(box, "div", "title", one.title);
   const grid = element(box, "div", one.low ? "cells low" : "cells");
   const sums = one.sums;
-  grid.style.gridTemplateColumns = `auto repeat(${one.cols.length}, minmax(2.4rem, 1fr))${sums ? " auto" : ""}`;
+  grid.style.gridTemplateColumns = `auto repeat(${one.cols.length}, minmax(var(--entry, 2.4rem), 1fr))${sums ? " auto" : ""}`;
   element(grid, "span", "name");
   for (const name of one.cols) element(grid, "span", "name", name);
   if (sums) element(grid, "span", "name", "Σ");
