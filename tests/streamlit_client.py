@@ -130,13 +130,18 @@ class Tab:
         return next(key for key, (each, _, _) in self.elements.items() if each == kind)
 
     def choose(self, key: str, option: str) -> None:
-        """An option of radio buttons."""
-        _, content, part = self.elements[key]
+        """An option of radio buttons, or a segment."""
+        kind, content, part = self.elements[key]
         message = BackMsg()
         message.rerun_script.query_string, message.rerun_script.fragment_id = self.query, part
         message.rerun_script.page_script_hash = self.shown
         state = message.rerun_script.widget_states.widgets.add()
-        state.id, state.string_value = content.id, option
+        state.id = content.id
+        if kind == "button_group":
+            icon = next(one.content_icon for one in content.options if one.content == option)
+            state.string_array_value.data.append(f"{icon} {option}")
+        else:
+            state.string_value = option
         self.socket.send(message.SerializeToString())
 
     def settled(self) -> None:

@@ -1,5 +1,6 @@
 """Jobs: exact stepping, pausing and stopping; thinning; the heartbeat; the queue; the same result as `adgm.solve`."""
 
+import threading
 import time
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import adgm.run
 from adgm import ADGM, State, solve
+from experiments.tools import browser
 from problems import mixed, planted
 from ui.jobs.history import LEVELS, LaneCurve, Lanes, Thinned, frame_of
 from ui.jobs.job import ACTIVE, Frame, Frames, Job, JobPool, Pacing, _with_rho
@@ -350,6 +352,14 @@ def test_stepping_and_pausing_do_not_change_the_run():
     expected = solve(problem, method)
     assert_array_equal(job.result().state.x, expected.state.x)
     assert job.result().energy == expected.energy
+
+
+def test_a_server_counts_the_threads_of_jobs_as_its_solvers():
+    job = counting().start()
+    names = [thread.name for thread in threading.enumerate()]
+    job.stop()
+    job.wait(60)
+    assert browser.SOLVER in names
 
 
 def test_a_changed_rho_is_what_the_solver_goes_on_with():

@@ -28,7 +28,11 @@ def taken(page: Visit, name: re.Pattern[str]) -> list[tuple[str, bytes]]:
 
 @pytest.mark.parametrize(
     ("address", "said", "drawings"),
-    [("learn", "Matching means", 1), ("experiments", "The pairs behind a point", 1), ("debug", "speaks for", 0)],
+    [
+        ("learn", "Matching means", 1),
+        ("experiments", "The pairs behind a point", 1),
+        ("debug", "Where the two overlap", 0),
+    ],
 )
 def test_every_picture_of_a_page_can_be_taken_away_and_opened_again(visit, address, said, drawings):
     page = visit(address)

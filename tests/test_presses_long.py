@@ -15,6 +15,7 @@ from features.datasets import DATASETS
 from features.models import MODELS
 from features.recipe import Recipe
 from streamlit_client import Tab, connected
+from ui.shell.session_slots import TOOL
 
 pytestmark = pytest.mark.long
 PRESSES, LOADS = (int(os.environ.get(name, 30)) for name in ("ADGM_PRESSES", "ADGM_LOADS"))
@@ -128,6 +129,8 @@ def test_every_press_on_debug_is_done_beside_a_change(server: Server):
     rng = random.Random(3)
     with connected(server, SMALL) as tab:
         tab.say(page="debug")
+        tab.until(lambda: TOOL in tab.elements, 60)
+        tab.choose(TOOL, "Ledger")
         tab.until(lambda: "ask ('retry', 'careful')" in tab.elements, 60)
         for number in range(PRESSES // 10):
             wanted = ["model prefers this", "optimiser stuck"][number % 2]

@@ -23,10 +23,11 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking"]
 SWITCHES += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]  # a camera, and leave to use it
 # The server in a process that writes down how many of its threads run a solver when it gets a signal.
-SERVER = """
+SOLVER = "Job"  # what such a thread is called
+SERVER = f"""
 import pathlib, signal, sys, threading
 answer = pathlib.Path(sys.argv.pop(1))
-count = lambda *_: answer.write_text(str(sum(thread.name == "solver" for thread in threading.enumerate())) + ".")
+count = lambda *_: answer.write_text(str(sum(thread.name == "{SOLVER}" for thread in threading.enumerate())) + ".")
 signal.signal(signal.SIGUSR1, count)
 from streamlit.web.cli import main
 main()
