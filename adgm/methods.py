@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from adgm._kernels.interpreted import INTERPRETER
 from adgm.bounds.branch_and_bound import DD
 from adgm.costs.koopmans_beckmann import matrices
 from adgm.machine.progress import Progress
@@ -273,17 +274,19 @@ def solve(
     """
     made = chosen(problem, method)
     run = Run(problem, made, time_limit=time_limit, start=start)
-    if not progress:
-        return run.finish(watch=watch, every=every)
-    with Progress(getattr(made, "max_iter", None), watch) as told:
-        return run.finish(watch=told, every=every)
+    with INTERPRETER.first_answers(isinstance(made, ADGM) and time_limit is None):
+        if not progress:
+            return run.finish(watch=watch, every=every)
+        with Progress(getattr(made, "max_iter", None), watch) as told:
+            return run.finish(watch=told, every=every)
 
 
 def warmup() -> None:
     """Compile the kernels for this computer now, or load those compiled earlier: about a minute, once.
 
-    It is never necessary: kernels are compiled when they are first needed, and that counts for no time limit. Takes and
-    returns nothing, and raises nothing of its own.
+    It is never necessary: kernels are compiled when they are first needed, and that counts for no time limit; before
+    that, ADGM without a time limit interprets them on small problems, for some seconds in all. Takes and returns
+    nothing, and raises nothing of its own.
 
     Examples
     --------

@@ -20,6 +20,7 @@ from adgm._kernels.cache import FOLDER, mark
 from adgm._kernels.compiling import NOTICE
 from adgm._kernels.fusion import minimise_binary
 from adgm._kernels.hyperedges import least_joint
+from adgm._kernels.interpreted import INTERPRETER
 from adgm.bounds.all_pairs import Node, Root
 from adgm.bounds.tied_pairs import TiedNode, TiedRoot
 from adgm.costs.koopmans_beckmann import product
@@ -134,6 +135,7 @@ def complete() -> bool:
 def compile_all(told: Callable[[str], object] = lambda stage: None) -> None:
     """Every stage, in turn; the first one while the local search is compiled beside it, which the second one needs.
     `told` hears the name of each when it is there."""
+    INTERPRETER.never()
     beside = None
     if KEPT and (os.cpu_count() or 1) > 1:
         with suppress(OSError):

@@ -18,6 +18,7 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from adgm._kernels import cache
+from adgm._kernels.interpreted import INTERPRETER
 from experiments.tools.browser import Server, Visit, chromium, chromium_path, serving
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
@@ -36,7 +37,9 @@ def missing(what: str, demanded_by: str) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Servers and commands that the tests start find the kernels where the tests have them."""
+    """Servers and commands that the tests start find the kernels where the tests have them, and no test runs
+    uncompiled ones unless it says so."""
+    INTERPRETER.never()
     if cache.FOLDER is not None:
         os.environ[cache.VARIABLE] = str(cache.FOLDER.parent)
 

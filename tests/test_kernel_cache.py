@@ -110,7 +110,7 @@ def test_a_change_in_an_inlined_kernel_reaches_its_callers_and_clones_share_what
         kernels.mkdir(parents=True)
         (tree / "adgm" / "__init__.py").touch()
         (kernels / "__init__.py").touch()
-        for name in ("cache.py", "types.py"):
+        for name in ("cache.py", "interpreted.py", "by_numpy.py", "types.py"):
             shutil.copy(ROOT / "adgm" / "_kernels" / name, kernels)
         (kernels / "called.py").write_text(CALLED.format(1), encoding="utf-8")
         (kernels / "caller.py").write_text(CALLER, encoding="utf-8")

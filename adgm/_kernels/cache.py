@@ -26,6 +26,8 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.misc.appdirs import AppDirs
 
+from adgm._kernels.interpreted import INTERPRETER, interpretable
+
 config: Any = numba.config
 VARIABLE = "NUMBA_CACHE_DIR"
 ROOM = 64_000_000  # bytes: what all kernels take, several times
@@ -123,6 +125,7 @@ def settle() -> Path | None:
 
 
 FOLDER = settle()
+INTERPRETER.file = FOLDER and FOLDER / "interpreted"
 
 
 def mark() -> Path | None:
@@ -218,4 +221,4 @@ def kept(dispatcher: Any) -> Any:
     """The compiled function, which loads what another process has compiled."""
     if FOLDER is not None:
         dispatcher._cache = KernelCache(dispatcher.py_func)
-    return dispatcher
+    return interpretable(dispatcher)

@@ -18,7 +18,7 @@ def bucket_order(rest, first, last, n, order, other, start):
         order[k] = k
     if m * m <= 4 * n and float(n) ** width < 2.0**62:
         for k in range(m):
-            code = 0
+            code = np.int64(0)
             for column in range(width):
                 code = code * n + rest[first + k, column]
             at = k

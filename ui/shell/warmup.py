@@ -17,6 +17,7 @@ import streamlit as st
 import adgm
 from adgm import ADGM
 from adgm._kernels.compiling import NOTICE
+from adgm._kernels.interpreted import INTERPRETER
 from adgm.precompile import KEPT, STAGES, complete
 from ui.jobs.numpy_fallback import NumpyFallback, quick_enough
 
@@ -34,6 +35,7 @@ class WarmUp:
 
     def __init__(self) -> None:
         NOTICE.quiet = True  # the pages show what they wait for
+        INTERPRETER.never()  # it would hold up the pages
         self.began = monotonic()
         self.wanted = threading.Event()  # set when a page or run waits for kernels
         self.reached = {name: threading.Event() for name in STAGES}

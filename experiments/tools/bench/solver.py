@@ -5,11 +5,13 @@ runs in one.
 """
 
 import json
+import os
 import resource
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
 
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from adgm import ADGM, EXACTLY_ONE, METHODS, Formula, Problem, Sparse, reference, solve
+from adgm._kernels.cache import VARIABLE
 from adgm.costs.tables import PairwiseColumns
 from adgm.reference import Contract
 from adgm.solver import ADGMState
@@ -286,9 +289,37 @@ def start_up() -> list[Reading]:
     ]
 
 
+NEVER_COMPILED = """
+from adgm import solve
+from features.recipe import Recipe
+recipe = Recipe({!r}, {!r}, {!r})
+solve(recipe.problem(recipe.pair()), "adgm")
+"""
+
+
+def never_compiled() -> list[Reading]:
+    """From the start of a process to the end of its first solve, where no kernel has ever been compiled."""
+    points = {"inliers": 20, "outliers": 10, "noise": 5.0}
+    firsts = {f"model {key}, 20 vs 30": ("random", points, key) for key in ("A", "B", "C", "third")}
+    rows = []
+    for name, words in (firsts | {"photographs": ("portrait", {}, "photo")}).items():
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), perf_counter()
+        with TemporaryDirectory() as folder:
+            command = [sys.executable, "-c", NEVER_COMPILED.format(*words)]
+            subprocess.run(command, capture_output=True, check=True, env={**os.environ, VARIABLE: folder})
+        wall, after = perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        note = f"processor time; {wall:.1f} s on the wall, load {os.getloadavg()[0]:.0f}"
+        rows.append(reading(f"never compiled: to the first solve's end, {name}", seconds, "s", "≤ 8", note))
+    return rows
+
+
 def in_process(name: str, *args: object, module: str = "solver") -> list[Reading]:
     """Another benchmark's rows, from a process of its own, so that its peak memory is its own."""
-    code = f"import json; from experiments.tools.bench import {module}; print(json.dumps({module}.{name}{args!r}))"
+    code = (
+        "import json; from adgm._kernels.interpreted import INTERPRETER; INTERPRETER.never(); "
+        f"from experiments.tools.bench import {module}; print(json.dumps({module}.{name}{args!r}))"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     rows: list[Reading] = json.loads(out.splitlines()[-1])
     return rows
