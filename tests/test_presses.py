@@ -2,11 +2,13 @@
 
 import gc
 import re
+import sys
 from functools import partial
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from experiments.tools.browser import ROOT
 from ui.match import presses, timeline, toolbar
@@ -271,6 +273,18 @@ def test_what_a_page_offers_is_done_once_in_order_also_if_its_own_drawing_never_
     assert PRESSES.perform(session.id) and page.done == ["compare", "halt"]
     page.click("compare")  # Streamlit calls the button's function after all
     assert page.done == ["compare", "halt"] and not PRESSES.perform(session.id)
+
+
+def test_every_drawing_of_a_page_first_does_what_was_pressed(monkeypatch):
+    done: list[str] = []
+    monkeypatch.setitem(sys.modules, "ui.blank", ModuleType("ui.blank"))
+    monkeypatch.setitem(sys.modules, "ui.blank.page", SimpleNamespace(show=lambda: done.append("drawn")))
+    monkeypatch.setattr(presses.PRESSES, "perform", lambda session: done.append("pressed"))
+    for part in ("begin", "share", "no_settings"):
+        monkeypatch.setattr(f"ui.shell.frame.{part}", lambda *given: None)
+    monkeypatch.setattr("ui.shell.warmup.begin", lambda: None)
+    test = AppTest.from_string("from ui.shell.pages import Page; Page('blank', 'Blank', '').show()").run(timeout=60)
+    assert not test.exception and done == ["pressed", "drawn"]
 
 
 def test_a_part_that_did_something_has_the_whole_page_drawn_again(page, session):
