@@ -10,6 +10,7 @@ Large sparse problems are decomposed over the pairs of rows that share costs ins
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -80,7 +81,12 @@ def verdict(gap: float) -> str:
     """The answer in words."""
     if gap == 0.0:
         return "proved optimal"
-    return f"gap {100 * gap:.2g} %" if np.isfinite(gap) else "no bound yet"
+    return f"gap {percent(gap)} %" if np.isfinite(gap) else "no bound yet"
+
+
+def percent(gap: float) -> str:
+    """A gap in two figures, rounded up: no matching is farther from optimal than it says."""
+    return f"{float(Context(2, ROUND_CEILING).create_decimal_from_float(100 * gap)):.2g}"
 
 
 @dataclass(frozen=True)

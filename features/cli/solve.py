@@ -14,7 +14,7 @@ from adgm.machine.computing import ProcessorTime
 from adgm.rounding import Assignment, best_rounding
 from features.cli.base import listed, several
 from features.files.problem_files import ProblemFile, ProblemFileError, open_problem, write_solution, write_truth
-from features.judge.metrics import BETTER, WORD, matched_pairs, number, score
+from features.judge.metrics import BETTER, WORD, bound_number, matched_pairs, number, score
 from features.parameters import parse_assignments
 
 EVERY = 10  # iterations between two looks
@@ -139,7 +139,7 @@ def _summary(file: ProblemFile, progress: Progress, how: str) -> str:
     lines = [file.name, f"matched    {matched} of {file.problem.shape[0]} left and {file.problem.shape[1]} right nodes"]
     lines.append(f"{word:<10} {number(score(progress.value, file.sense))} ({BETTER[file.sense]})")
     if np.isfinite(progress.bound):
-        lines.append(f"bound      {number(score(progress.bound, file.sense))}")
+        lines.append(f"bound      {bound_number(progress.bound, file.sense)}")
     if file.optimum is not None:
         lines.append(f"optimum    {number(score(file.optimum, file.sense))}")
     lines.append(f"run        {how}, {progress.clock():.2f} s")

@@ -6,6 +6,7 @@ Energies are costs and are minimised; the one place where a number for people is
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -296,6 +297,16 @@ def percent(share: float, decimals: int = 0) -> str:
     if share < 1 and float(told) == 100:
         told = f"{min(100 * share, 99.9):.1f}"
     return f"{told} %"
+
+
+def bound_number(lower: float, sense: Sense) -> str:
+    """A lower bound as people read it: rounded to the side where it still is one."""
+    told = number(score(lower, sense))
+    while score(float(told), sense) > lower:
+        now = Decimal(told)
+        last = Decimal(1).scaleb(-4 if "." in told and "e" not in told and abs(now) < 100_000 else now.adjusted() - 5)
+        told = number(float(now + (last if sense == "similarity" else -last)))
+    return told
 
 
 def measure(pair: Pair, problem: Problem, assignment: ArrayLike, sense: Sense) -> Metrics:

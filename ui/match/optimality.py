@@ -8,9 +8,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from adgm import Problem
 from adgm.bounds.bound import refusal, search, searchable
-from adgm.bounds.branch_and_bound import begin_with, relative_gap, tolerance
+from adgm.bounds.branch_and_bound import begin_with, percent, relative_gap, tolerance
 from adgm.rounding import Assignment
-from features.judge.metrics import WORD, number, score
+from features.judge.metrics import WORD, bound_number, number, score
 from ui.jobs.history import lanes_of
 from ui.jobs.job import POOL, Job
 from ui.match.page_run import Run
@@ -163,8 +163,10 @@ def answer(run: Run, state: Any, searching: bool) -> str:
     gap = relative_gap(energy, state.lower, state.spread)
     if gap == 0.0:
         return proved(run)
-    limit = number(score(state.lower, run.sense))
-    parts = [f"**Gap {100 * gap:.2g} %**: no matching has a {word} better than {limit}."] if gap < float("inf") else []
+    parts = []
+    if gap < float("inf"):
+        limit = bound_number(state.lower, run.sense)
+        parts.append(f"**Gap {percent(gap)} %**: no matching has a {word} better than {limit}.")
     if relative_gap(energy, state.best_energy, state.spread) > 0:
         found = number(score(state.best_energy, run.sense))
         parts.append(
