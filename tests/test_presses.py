@@ -4,7 +4,7 @@ import gc
 import re
 import sys
 from functools import partial
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -277,13 +277,12 @@ def test_what_a_page_offers_is_done_once_in_order_also_if_its_own_drawing_never_
 
 def test_every_drawing_of_a_page_first_does_what_was_pressed(monkeypatch):
     done: list[str] = []
-    monkeypatch.setitem(sys.modules, "ui.blank", ModuleType("ui.blank"))
-    monkeypatch.setitem(sys.modules, "ui.blank.page", SimpleNamespace(show=lambda: done.append("drawn")))
+    monkeypatch.setitem(sys.modules, "ui.experiments.page", SimpleNamespace(show=lambda: done.append("drawn")))
     monkeypatch.setattr(presses.PRESSES, "perform", lambda session: done.append("pressed"))
     for part in ("begin", "share", "no_settings"):
         monkeypatch.setattr(f"ui.shell.frame.{part}", lambda *given: None)
     monkeypatch.setattr("ui.shell.warmup.begin", lambda: None)
-    test = AppTest.from_string("from ui.shell.pages import Page; Page('blank', 'Blank', '').show()").run(timeout=60)
+    test = AppTest.from_string("from ui.shell.pages import Page; Page('experiments', '', '').show()").run(timeout=60)
     assert not test.exception and done == ["pressed", "drawn"]
 
 
