@@ -16,7 +16,7 @@ from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, StoreError
 from experiments.studies import STUDIES
-from experiments.tools import bench, fuzz, load, mutate, notebooks, proofs
+from experiments.tools import bench, documentation, fuzz, load, mutate, notebooks, proofs
 from experiments.workers import MEMORY
 from features import plugins
 from features.datasets import DATASETS
@@ -217,6 +217,7 @@ COMMANDS: dict[str, tuple[str, Options | None, Run]] = {
     ),
     "mutate": ("break one line at a time: does a test notice?", mutate.add_options, mutate.run),
     "proofs": ("random problems beside brute force: no proof may be false", proofs.add_options, proofs.run),
+    "docs": ("build the documentation site of assets/docs", documentation.add_options, documentation.run),
     "notebooks": ("run the notebooks in assets/docs again, and keep what their cells say", None, notebooks.run),
     **{name: (about, study.add_options, study.run) for name, (study, about) in STUDIES.items()},
 }

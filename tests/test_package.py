@@ -83,6 +83,7 @@ def test_requirements_mirror_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert listed("requirements.txt") == set(project["dependencies"])
     assert listed("requirements-dev.txt") == set(project["optional-dependencies"]["dev"])
+    assert listed("assets/docs/requirements.txt") == set(project["optional-dependencies"]["docs"])
 
 
 def test_the_solvers_own_distribution_mirrors_the_project():

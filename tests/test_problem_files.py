@@ -439,13 +439,3 @@ def test_the_command_line_complains_in_a_sentence(tmp_path, capsys, words, said)
         path.write_bytes(TINY.replace(b"e 0 3 -0.25", b"e 0 3 9"))  # leaves a node alone
     assert main([word.replace("{tiny}", str(path)) for word in words]) == 2
     assert re.search(said, capsys.readouterr().err)
-
-
-def test_the_documentations_example_runs(tmp_path, monkeypatch):
-    page = (ROOT / "assets" / "docs" / "problem-files.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    examples = re.findall(r"```python\n(.*?)```", page, re.S)
-    assert examples
-    namespace: dict[str, object] = {}
-    for example in examples:
-        exec(example, namespace)

@@ -44,7 +44,7 @@ def _box(view: View) -> tuple[Floats, Floats]:
         return np.full(2, -0.5), np.array(view.image.size) - 0.5
     xy = view.points.xy if len(view.points) else np.zeros((1, 2))
     low, high = xy.min(axis=0), xy.max(axis=0)
-    room = np.maximum(0.08 * (high - low).max(), 1.0)
+    room = 0.08 * (high - low).max() or 1.0  # in any unit: positions of a graph are often between 0 and 1
     centre, half = (low + high) / 2, np.maximum((high - low) / 2 + room, (high - low).max() / 4 + room)
     return centre - half, centre + half
 
