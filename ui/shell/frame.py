@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from ui.shell import page_pictures, presenter
+from ui.shell import documents, page_pictures, presenter
 from ui.shell.session_slots import SHARE
 
 # Two graphs, and a line between them: carried by the page itself, as a sign of Streamlit's would be fetched elsewhere.
@@ -60,6 +60,7 @@ def share(page: str, content: Callable[[], None] | None) -> None:
             on_click=presenter.toggle,
             help="Large type and nothing around. Keys: f in and out, ? shows all keys",
         )
+        documents.link()
 
 
 def no_settings() -> None:

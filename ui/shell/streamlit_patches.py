@@ -9,6 +9,7 @@
 - **Foreign origins.** For every handshake from another site Streamlit would ask an outside host for this machine's
   address, on the event loop: nobody else is answered for up to two seconds. The answer is never needed: sites that may
   connect stand in `server.corsAllowedOrigins`.
+- **Documents.** The documentation site is served under `/docs` (`ui.shell.documents`), behind the same check of paths.
 - **Headers.** Browsers must not guess the type of a file, and only a page that is opened with `?embed=true` may be
   framed by another site.
 
@@ -29,6 +30,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec as UploadedF
 from streamlit.web.server.starlette.starlette_path_security_middleware import PathSecurityMiddleware
 
 from ui.match.presses import PRESSES
+from ui.shell import documents
 
 CLICKS = ("trigger_value", "string_trigger_value", "json_trigger_value", "chat_input_value")
 SNIFFING = (b"x-content-type-options", b"nosniff")
@@ -83,11 +85,13 @@ def clicked(message: ClientState) -> Iterator[str]:
 
 
 def _patch_headers() -> None:
-    """Streamlit's outermost layer, which sees every answer, adds ours."""
+    """Streamlit's outermost layer, which sees every answer, adds ours, and leads to the documents."""
     original: Any = PathSecurityMiddleware.__call__
+    beside = PathSecurityMiddleware(documents.answer)
 
     async def answer(self: PathSecurityMiddleware, scope: Any, receive: Any, send: Any) -> None:
-        await original(self, scope, receive, with_headers(scope, send))
+        layer = beside if documents.asked(scope) else self
+        await original(layer, scope, receive, with_headers(scope, send))
 
     PathSecurityMiddleware.__call__ = answer  # type: ignore[method-assign]
 
