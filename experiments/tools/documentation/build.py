@@ -31,7 +31,8 @@ def build(folder: Path) -> None:
         place, pieces = Path(kept), Kept()
         needed("experiments.tools.wheel").arrange(ROOT, place / "package" / "adgm_explorer")
         for path in (place / "package").rglob("*.py"):
-            path.write_text(FRONT.sub(r"from adgm_explorer import \1", path.read_text(encoding="utf-8")), encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
+            path.write_text(FRONT.sub(r"from adgm_explorer import \1", text), encoding="utf-8")
         write_pages(place / "pages", pieces)
         _mkdocs(place, folder)
         for path in folder.rglob("*.html"):
