@@ -1,9 +1,17 @@
 """The numbers of the answers below the picture: short, and apart where they differ."""
 
+import base64
+from dataclasses import replace
+
+import cv2
 import numpy as np
 import pytest
 
 from features.judge.metrics import number
+from features.pairs import Pair, View
+from features.points.images import Image
+from features.points.keypoints import Keypoints
+from ui.match import patches
 from ui.match.answers import column
 from ui.match.timeline import told
 from ui.parts.charts.run import power
@@ -42,3 +50,31 @@ def test_the_stop_beside_the_slider_in_words():
         "step 1,200",
         "polished",
     ]
+
+
+def dotted(x: int, y: int, colour: tuple[int, int, int]) -> View:
+    """A grey picture with one square of a colour, which is the view's only point, at its corner if need be."""
+    rgb = np.full((120, 160, 3), 128, np.uint8)
+    rgb[max(y - 2, 0) : y + 3, max(x - 2, 0) : x + 3] = colour
+    return View(Image(rgb), Keypoints(np.array([[float(x), float(y)]])))
+
+
+@pytest.mark.parametrize("at", [(80, 60), (0, 0), (159, 119)])
+def test_a_patch_has_its_point_in_the_middle_also_at_the_edge_of_a_picture(at):
+    red, blue = (230, 30, 30), (30, 30, 230)
+    pair = Pair(dotted(*at, red), dotted(40, 30, blue))
+    ((left, right),) = patches.patches(pair, np.array([[0, 0]]))
+    for picture, colour in ((left, red), (right, blue)):
+        coded = np.frombuffer(base64.b64decode(picture.partition(",")[2]), np.uint8)
+        seen = cv2.imdecode(coded, cv2.IMREAD_COLOR)[..., ::-1].astype(int)
+        middle = patches.SHOWN // 2
+        assert seen.shape == (patches.SHOWN, patches.SHOWN, 3)
+        assert np.abs(seen[middle, middle] - colour).max() < 40
+        assert at == (0, 0) or np.abs(seen[2, 2] - 128).max() < 40
+
+
+def test_patches_are_bounded_and_need_both_pictures():
+    pair = Pair(dotted(80, 60, (0, 0, 0)), dotted(40, 30, (0, 0, 0)))
+    many = np.zeros((3 * patches.MOST, 2), np.int64)
+    assert len(patches.patches(pair, many)) == patches.MOST
+    assert patches.patches(replace(pair, left=replace(pair.left, image=None)), many) == []

@@ -109,14 +109,25 @@ function fitting(box) {         // as many chips as there is room for, whole one
   while (!lay(count) && count > 1 && !open) count -= 1;
 }
 
-function look({ title, pairs, more, first }, send) {
-  const chips = pairs.map((pair) => element("button", { type: "button", className: "chip", textContent: `${pair[0]} → ${pair[1]}`, onclick: () => send("match", pair) }));
+function chip(pair, patches, sure, send) {        // a match to look at: what it looks like in both pictures, else its numbers
+  const name = `${pair[0]} → ${pair[1]}`, made = element("button", { type: "button", className: "chip", onclick: () => send("match", pair) });
+  if (!patches) made.textContent = name;
+  else {
+    made.classList.add("patches");
+    Object.assign(made, { ariaLabel: name, title: `Left ${name.replace("→", "→ right")}, confidence ${sure}` });
+    made.append(...patches.map((src) => element("img", { src, alt: "" })), text("", sure));
+  }
+  return made;
+}
+
+function look({ title, pairs, patches, sure, more, first }, send) {
+  const chips = pairs.map((pair, k) => chip(pair, patches[k], sure[k], send));
   const box = element("div", { className: "chips" }, ...chips);
   box.append(element("button", { type: "button", className: "chip rest", title: "Show them all", onclick: () => { box.classList.add("open"); fitting(box); } }));
   box.dataset.more = more;
   watch.observe(box);
   return element("section", { className: "look" }, element("header", {}, element("h3", { textContent: title }),
-    text("hint", "Click a line, or one of these, to see what speaks for it and against it."), why(send)),
+    text("hint", patches.length ? "With its confidence. Click one to find it in the pictures." : "Click a line, or one of these, to see what speaks for it and against it."), why(send)),
     box,
     ...(first ? [element("div", { className: "example" }, element("p", { textContent: `${first.title}: ${first.about}` }),
       element("div", { className: "fits" }, bars(first.well, "well", send), bars(first.badly, "badly", send)))] : []));

@@ -259,19 +259,19 @@ def _badge(run: Run, match: Match) -> str:
 
 def to_look_at(run: Run) -> Data:
     """The matches that a visitor would look at first: wrong ones, else those that are least sure or fit worst."""
-    found = run.matching
-    pairs = [(int(i), int(j)) for i, j in found.pairs]
-    named = kinds(run.pair, found.pairs) if run.pair.judged else ["unknown"] * len(pairs)
-    wrong = [pair for pair, kind in zip(pairs, named, strict=True) if kind in ("wrong", "stray")]
-    if wrong:
-        first, more = wrong[:MOST_CHIPS], max(0, len(wrong) - MOST_CHIPS)
-        return {"title": f"{len(wrong)} wrong", "pairs": first, "more": more, "first": explained(run, first[0])}
-    if found.confidence is not None:
-        order, title = np.argsort(found.confidence, kind="stable"), "Check the least sure"
-    else:
-        order, title = np.argsort(found.strengths, kind="stable"), "Those that fit worst"
-    first = [pairs[k] for k in order[:MOST_CHIPS].tolist()]
-    return {"title": title, "pairs": first, "more": 0, "first": explained(run, first[0]) if first else None}
+    wrong = len(run.wrong)
+    least = "Those that fit worst" if run.matching.confidence is None else "Check the least sure"
+    title, found = (f"{wrong} wrong", run.wrong) if wrong else (least, run.doubtful)
+    shown = len(run.patches) or MOST_CHIPS
+    first: list[Match] = [(i, j) for i, j in found[:shown].tolist()]
+    return {
+        "title": title,
+        "pairs": first,
+        "patches": run.patches,
+        "sure": [f"{value:.2f}" for value in run.sure(found[: len(run.patches)])],
+        "more": max(0, wrong - shown),
+        "first": explained(run, first[0]) if first else None,
+    }
 
 
 # ---- what is clicked; a browser may send anything ----------------------------------------------------------------

@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adgm import Problem
 from adgm.machine.lazy import once
-from features.judge.metrics import measure
+from features.judge.metrics import kinds, measure
 from features.matching import Matching
 from features.models import MODELS
 from features.pairs import Pair
 from ui.choice.sidebar import Chosen, model_key, pair_key
 from ui.jobs.job import Frame, Job, Snapshot
+from ui.match.patches import patches
 from ui.parts.charts.run import Curves, reasons
 
 
@@ -55,6 +57,33 @@ class Run:
     def matching(self) -> Matching:
         """What it ended with; ask only when the job is over."""
         return Matching(self.chosen.recipe, self.pair, self.problem, self.job.result())
+
+    @once
+    def wrong(self) -> NDArray[np.int64]:
+        """Its matches that are known to be wrong."""
+        found = self.matching.pairs
+        named = kinds(self.pair, found) if self.pair.judged else ["unknown"] * len(found)
+        return found[[kind in ("wrong", "stray") for kind in named]]
+
+    @once
+    def doubtful(self) -> NDArray[np.int64]:
+        """Its matches, the least sure first; those that fit worst where nothing says how sure they are."""
+        found = self.matching
+        doubt = found.strengths if found.confidence is None else found.confidence
+        return found.pairs[np.argsort(doubt, kind="stable")]
+
+    def sure(self, matches: NDArray[np.int64]) -> list[float]:
+        """How sure each of these matches is, of photographs."""
+        known = self.matching.confidence
+        at = {tuple(pair): k for k, pair in enumerate(self.matching.pairs.tolist())}
+        return [] if known is None else [float(known[at[tuple(pair)]]) for pair in matches.tolist()]
+
+    @once
+    def patches(self) -> list[tuple[str, str]]:
+        """The pictures of the matches to look at first, of photographs."""
+        if self.matching.confidence is None:
+            return []
+        return patches(self.pair, self.wrong if len(self.wrong) else self.doubtful)
 
     @once
     def curves(self) -> Curves:

@@ -1,6 +1,7 @@
 """The first screen, measured: how much of it the picture has, the largest empty rectangle, and what moves.
 
-Three window sizes and three phases (before a run, in the middle of it, after it), each in a browser of its own.
+Three window sizes and three phases (before a run, in the middle of it, after it), each in a browser of its own: first
+with drawn pictures, then, for what moves, with photographs.
 """
 
 import io
@@ -15,6 +16,7 @@ from experiments.tools.browser import Visit, chromium, serving
 SIZES = ((1280, 720), (1440, 900), (1920, 1080))
 PHASES = ("idle", "running", "done")
 SCENE = "?data=turntable&data.left=20&data.right=40&data.points=30&data.landmarks=seen+in+both+views&model=C"
+PHOTOGRAPHS = "?data=portrait&model=photo&method=adgm"
 LEAST = {(1280, 720): 35.0, (1440, 900): 35.0, (1920, 1080): 42.0}  # percent of the window, for the picture
 MOST_EMPTY = 6.0  # percent of the window, in one rectangle
 CELL = 4  # pixels: how finely empty rectangles are looked for
@@ -65,13 +67,15 @@ def screen() -> list[Reading]:
     with serving() as server, chromium() as browser:
         for size in SIZES:
             width, height = size
-            page = Visit(browser.new_context(viewport={"width": width, "height": height}), f"{server.url}/{SCENE}")
-            rows += phases(page, size)
-            page.close()
+            for scene in (SCENE, PHOTOGRAPHS):
+                page = Visit(browser.new_context(viewport={"width": width, "height": height}), f"{server.url}/{scene}")
+                found = phases(page, size, ", photographs" if scene == PHOTOGRAPHS else "")
+                rows += found if scene == SCENE else found[-2:]
+                page.close()
     return rows
 
 
-def phases(page: Visit, size: tuple[int, int]) -> list[Reading]:
+def phases(page: Visit, size: tuple[int, int], about: str = "") -> list[Reading]:
     """One window through a run: before, in the middle (paused), after."""
     page.ready()
     page.page.locator(".st-key-curves canvas").last.wait_for()
@@ -92,7 +96,7 @@ def phases(page: Visit, size: tuple[int, int]) -> list[Reading]:
     found["done"] = measured(page)
     shift = float(page.page.evaluate("window.shifted"))
     moved = max(apart(found["idle"]["where"], found[phase]["where"]) for phase in PHASES)
-    name = f"{size[0]} × {size[1]}"
+    name = f"{size[0]} × {size[1]}{about}"
     rows = []
     for phase in PHASES:
         one = found[phase]
