@@ -53,6 +53,7 @@ CARRIED: dict[str, Callable[[Any], Any]] = {
     "selectbox": lambda one: one.proto.options[one.proto.default],
     "button_group": lambda one: [one.proto.options[k].content for k in one.proto.default],
     "number_input": lambda one: one.proto.default,
+    "text_input": lambda one: one.proto.default,
     "checkbox": lambda one: one.proto.default,
     "toggle": lambda one: one.proto.default,
 }
@@ -67,7 +68,7 @@ OURS = ("choice", PACE, LIMIT, GRAPH, POLISH, EDIT, APART)
     "words",
     [
         SMALL | {"model.sigma2": "900", "method.max_iter": "77", "method.rho0": "0.25", "method.polish": "True"},
-        ADDRESSES["detected points"],
+        ADDRESSES["detected points"] | {"points.mask_left": "keep 10 10 90 90"},
     ],
     ids=["options", "detected"],
 )
