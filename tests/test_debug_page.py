@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from features.explain import Case, case_of
+from features.explain.calibration import Bin, Calibration
 from features.explain.lessons import FAILING
 from features.recipe import Recipe
 from ui.debug import confidence, path_to_truth
@@ -140,6 +141,19 @@ def test_margins_stability_and_calibration_are_found_and_told(case):
     test.number_input(key="calibrate on").set_value(2)
     run(test).button(key="ask ('calibration', 2.0, 2)").click()
     assert "matches of 2 pairs" in text(finish(run(test)))
+
+
+@pytest.mark.parametrize(
+    ("claimed", "right", "count", "said"),
+    [
+        (0.9, 0.9, 400, "90% **does** mean 90%: of 400"),
+        (0.9, 0.7, 400, "90% **does not** mean 90%"),
+        (0.9, 1.0, 19, "only 19 matches are claimed at about 90%, too few to judge by"),
+        (0.7, 0.7, 400, "nothing is claimed at about 90 %"),
+    ],
+)
+def test_a_share_is_called_true_only_where_enough_matches_tell(claimed, right, count, said):
+    assert confidence.verdict(Calibration((Bin(claimed, right, count),), count)).startswith(said)
 
 
 def test_the_way_back_names_where_the_model_errs(case):

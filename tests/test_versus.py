@@ -88,6 +88,15 @@ def test_a_model_that_knows_nothing_loses_and_the_pairs_are_named():
     assert Versus.of(fought[:5]).verdict.startswith("Undecided") and "fewer than 6" in Versus.of(fought[:5]).verdict
 
 
+def test_runs_that_were_cut_short_are_told():
+    fought = list(duels(FIRST, replace(FIRST, method="sm"), pairs_like(FIRST, 3)))
+    assert not any("time limit" in line for line in Versus.of(fought).told)
+    cut = [replace(one, second=replace(one.second, status="time limit")) for one in fought[:2]]
+    found = Versus.of([*cut, fought[2]])
+    assert found.told[0] == f"{found.names[1]}: 2 of 3 runs ended at the time limit, with what they had by then."
+    assert found.told[0] in found.text
+
+
 def test_one_pair_of_ones_own_is_compared_too(tmp_path, capsys):
     pair = FIRST.pair()
     (tmp_path / "mine.zip").write_bytes(save_pair(pair, FIRST))

@@ -139,13 +139,23 @@ class Versus:
 
     @property
     def told(self) -> list[str]:
-        """The energies, which different models have in different units."""
+        """Runs that were cut short; then the energies, which different models have in different units."""
         sides = zip(self.names, self.energies, self.truths or (None, None), strict=True)
         energies = [
             f"Energy of {name}: {one.plain()}" + (f", of its truth {truth.plain()}" if truth else "")
             for name, one, truth in sides
         ]
-        return energies if self.saving is None else [*energies, f"{self.names[1]} saves {self.saving.plain()}"]
+        saved = [] if self.saving is None else [f"{self.names[1]} saves {self.saving.plain()}"]
+        return [*self._cut_short, *energies, *saved]
+
+    @property
+    def _cut_short(self) -> list[str]:
+        """What the comparison says about time, not about the models."""
+        found = []
+        for name, side in zip(self.names, _sides(self.duels), strict=True):
+            if cut := sum(one.status == "time limit" for one in side):
+                found.append(f"{name}: {cut} of {len(side)} runs ended at the time limit, with what they had by then.")
+        return found
 
     @property
     def text(self) -> str:

@@ -221,6 +221,8 @@ def verdict(found: Calibration) -> str:
     off = f"off by {percent(found.error, 1)} on average"
     if near is None:
         return f"nothing is claimed at about 90 %; {off}."
+    if near.count < FEWEST:
+        return f"only {near.count} matches are claimed at about {near.claimed:.0%}, too few to judge by; {off}."
     low, high = near.interval
     means = "does" if low <= near.claimed <= high else "does not"
     return (
