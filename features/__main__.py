@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from features import plugins
-from features.cli import compare, convert, explain, fit, listing, match, separate, solve, sweep, versus
+from features.cli import compare, convert, explain, fit, listing, match, separate, solve, sweep, versus, views
 from features.cli.base import PROGRAM, Parser, complain
 from features.datasets.download import MissingData
 
@@ -20,6 +20,7 @@ Match the points of two images with ADGM and its rivals.
   sweep       one or two parameters over a range; or the smallest change that makes a match right
   fit         the parameters of a model from pairs with truth, judged on other pairs
   versus      two models or methods on the same pairs: who is right more often, and how sure that is
+  views       three images or more: tracks whose matches close
   solve       a matching problem from a file, by any method, with a proof if there is one
   convert     a matching problem from one file format to another
   datasets    what pairs there are, and download those that are not built in
@@ -42,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     found = Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, usage=f"{PROGRAM} COMMAND …")
     found.add_argument(plugins.FLAG, action="append", metavar="FILE", help=argparse.SUPPRESS)  # `taken` loads it
     commands = found.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
-    for module in (match, compare, explain, separate, sweep, fit, versus, solve, convert, listing):
+    for module in (match, compare, explain, separate, sweep, fit, versus, views, solve, convert, listing):
         module.add(commands)
     return found
 

@@ -28,6 +28,7 @@ class Limits:
     line_cells: int = 100
     unpacked_bytes: int = 64_000_000  # of the arrays in a point file
     text_letters: int = 4_000_000  # of one text in a MATLAB file; larger ones are passed over
+    views_bytes: int = 400_000_000  # of a ZIP file of images, as it comes and unpacked, and of a video
     archive_files: int = 100  # in a zip or NPZ file
     settings_bytes: int = 100_000  # of a JSON file in a zip, or an experiment's TOML
     visitor_bytes: int = 200_000_000  # of the files that one visitor has uploaded; the oldest go first
@@ -85,6 +86,7 @@ PUBLIC = Limits(
     point_bytes=5_000_000,
     points=20_000,
     unpacked_bytes=20_000_000,
+    views_bytes=60_000_000,
     text_letters=500_000,
     visitor_bytes=60_000_000,
     uploaded_bytes=300_000_000,

@@ -232,8 +232,56 @@ JOINTS: dict[str, JointEntry] = {
 }
 
 
-def made(key: str, **options: Any) -> Joint:
-    """A joint by its key."""
-    if key not in JOINTS:
-        raise ValueError(f"there is no joint {key!r}; choose one of {', '.join(JOINTS)}")
-    return JOINTS[key].make(**options)
+def solve_jointly(
+    problem: JointProblem,
+    joint: Joint | str = "tracks",
+    method: Method[Any] | str = USUAL,
+    watch: Callable[[JointState | Couple], object] | None = None,
+) -> JointState:
+    """Match every pair by a method, then make tracks of them.
+
+    Parameters
+    ----------
+    problem : JointProblem
+        The costs of all pairs.
+    joint : str or joint
+        A key of `JOINTS`, or one made by hand, such as ``Rematching(exchange=False)``.
+    method : str or method
+        What matches a pair.
+    watch : callable, optional
+        Told of every pair that is matched and of every state; it ends when that returns True.
+
+    Returns
+    -------
+    JointState
+        The tracks and the total energy.
+
+    Raises
+    ------
+    ValueError
+        There is no such joint, or the method does not take the pairs' problems.
+
+    Examples
+    --------
+    >>> from adgm import Dense, Problem
+    >>> from adgm.views import JointProblem, solve_jointly
+    >>> same = Problem((2, 2), [Dense([[-1.0, 0], [0, -1]])])
+    >>> state = solve_jointly(JointProblem((2, 2, 2), {(0, 1): same, (0, 2): same, (1, 2): same}))
+    >>> state.energy, [labels.tolist() for labels in state.tracks]
+    (-6.0, [[0, 1], [0, 1], [0, 1]])
+    """
+    if isinstance(joint, str):
+        if joint not in JOINTS:
+            raise ValueError(f"there is no joint {joint!r}; choose one of {', '.join(JOINTS)}")
+        if refusal := JOINTS[joint].refusal(problem):
+            raise ValueError(refusal)
+        joint = JOINTS[joint].make()
+    matchings = {}
+    for couple, pair in problem.problems.items():
+        matchings[couple] = Run(pair, chosen(pair, method)).finish().matching
+        if watch is not None:
+            watch(couple)
+    state = joint.init(problem, matchings)
+    while not joint.done(state) and (watch is None or watch(state) is not True):
+        state = joint.step(problem, state)
+    return state

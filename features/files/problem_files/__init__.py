@@ -20,7 +20,7 @@ from features.files.problem_files.dd import other_constraints, read_dd, write_dd
 from features.files.problem_files.drawing import as_pair, graphs
 from features.files.problem_files.qaplib import qap, read_qaplib, write_qaplib, write_solution
 from features.files.problem_files.record import ProblemFile, ProblemFileError, from_pair, refuse_size
-from features.limits import LIMITS
+from features.files.problem_files.xz import unpacked
 from features.points.images import shown
 
 __all__ = [
@@ -47,8 +47,6 @@ __all__ = [
 ]
 
 UTF8 = b"\xef\xbb\xbf"  # a mark that some editors put first
-XZ = b"\xfd7zXZ\x00"
-XZ_MEMORY = 200_000_000  # bytes that unpacking may take for itself; the usual settings take up to 65 MB
 T = TypeVar("T")
 LONGEST = 500  # letters of a complaint
 
@@ -138,8 +136,7 @@ def _bytes(path: Path) -> bytes:
 
 def _read(data: bytes) -> ProblemFile:
     refuse_size(len(data))
-    if data[:6] == XZ:
-        data = _unpacked(data)
+    data = unpacked(data)
     if data[:4] in ZIP:
         return read_npz(data)
     data = data.removeprefix(UTF8)
@@ -151,22 +148,6 @@ def _read(data: bytes) -> ProblemFile:
     if begin[0][:1] == b"c" or (begin[0][:1].isalpha() and len(begin[0]) <= 2):
         return read_dd(data)
     raise ProblemFileError("this is neither a .dd or .dd.xz file, nor QAPLIB's, nor an NPZ file of a problem.")
-
-
-def _unpacked(data: bytes) -> bytes:
-    """The content of an xz file, as long as it is not too much."""
-    unpack = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
-    try:
-        content = unpack.decompress(data, LIMITS.problem_bytes + 1)
-    except (lzma.LZMAError, MemoryError) as error:
-        raise ProblemFileError("this xz file is damaged, or packed in an unusual way.") from error
-    if len(content) > LIMITS.problem_bytes:
-        raise ProblemFileError(
-            f"unpacked, it has more than {LIMITS.problem_bytes / 1e6:.0f} MB; that is the most accepted."
-        )
-    if not unpack.eof:
-        raise ProblemFileError("this xz file is cut off.")
-    return content
 
 
 def _named(file: ProblemFile, name: str) -> ProblemFile:
