@@ -146,9 +146,9 @@ def test_margins_stability_and_calibration_are_found_and_told(case):
 @pytest.mark.parametrize(
     ("claimed", "right", "count", "said"),
     [
-        (0.9, 0.9, 400, "90% **does** mean 90%: of 400"),
-        (0.9, 0.7, 400, "90% **does not** mean 90%"),
-        (0.9, 1.0, 19, "only 19 matches are claimed at about 90%, too few to judge by"),
+        (0.9, 0.9, 400, "90 % **does** mean 90 %: of 400"),
+        (0.9, 0.7, 400, "90 % **does not** mean 90 %"),
+        (0.9, 1.0, 19, "only 19 matches are claimed at about 90 %, too few to judge by"),
         (0.7, 0.7, 400, "nothing is claimed at about 90 %"),
     ],
 )

@@ -222,7 +222,7 @@ def verdict(found: Calibration) -> str:
     if near is None:
         return f"nothing is claimed at about 90 %; {off}."
     if near.count < FEWEST:
-        return f"only {near.count} matches are claimed at about {near.claimed:.0%}, too few to judge by; {off}."
+        return f"only {near.count} matches are claimed at about {percent(near.claimed)}, too few to judge by; {off}."
     low, high = near.interval
     means = "does" if low <= near.claimed <= high else "does not"
     return (
