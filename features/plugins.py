@@ -1,4 +1,4 @@
-"""Plug-ins: a Python file of the user's adds models, methods and data sets, which are then offered everywhere.
+"""Plug-ins: a Python file of the user's adds models, methods, data sets and detectors, then offered everywhere.
 
     # my_models.py
     from features.models import MODELS, own_model
@@ -32,6 +32,7 @@ from adgm.methods import Entry
 from features.datasets import DATASETS, Dataset
 from features.limits import is_public
 from features.models import MODELS, Model
+from features.points.keypoints import DETECTORS, Detector
 
 PACKAGE = __name__.rpartition(".")[0]  # "features"; in an installed wheel "adgm_explorer.features"
 FLAG, VARIABLE = "--plugin", "ADGM_PLUGINS"
@@ -57,6 +58,7 @@ KINDS = (
     Kind("model", "MODELS", MODELS, Model, "own_model(…) or Model(…)"),
     Kind("method", "METHODS", METHODS, Entry, "Entry(label, make, orders, cite)"),
     Kind("data set", "DATASETS", DATASETS, Dataset, "pair_folder(folder) or Dataset(…)"),
+    Kind("detector", "DETECTORS", DETECTORS, Detector, "onnx_detector(file) or Detector(…)"),
 )
 _loaded: dict[Path, tuple[tuple[str, str], ...]] = {}  # what each file added: (kind, key)
 
@@ -167,10 +169,12 @@ def _labelled(kind: Kind, key: str, place: Path) -> Any:
         raise PluginError(f"{where} has a key that no link can carry; expected letters, digits, _, + and -.")
     if not isinstance(entry, kind.expected):
         raise PluginError(f"{where} is a {type(entry).__name__}; expected {kind.made_by}.")
-    assert isinstance(entry, Model | Dataset | Entry)
+    assert isinstance(entry, Model | Dataset | Entry | Detector)
     label = f"{entry.label} ({place.stem})"
     if isinstance(entry, Model):
         return replace(entry, label=label, terms=partial(_guarded, place, entry.terms))
+    if isinstance(entry, Detector):
+        return replace(entry, label=label, detect=partial(_guarded, place, entry.detect), quick=None)
     if isinstance(entry, Dataset):
         if entry.key != key:
             raise PluginError(f"{where} is a data set whose own key is {entry.key!r}; use the same.")

@@ -17,7 +17,6 @@ from adgm.methods import ANY_ORDER, Entry
 from features.__main__ import parser
 from features.cli.arguments import recipe_and_pair
 from features.judge import comparison
-from features.judge.classics import CLASSICS
 from features.plots.stage import common
 from features.recipe import Recipe
 from ui.compare.page import table_records
@@ -74,10 +73,10 @@ def begin(*methods: str, setup: Recipe = SMALL, **options) -> Series:
 def test_the_worker_comes_to_what_the_plain_loop_comes_to():
     pair, problem = SMALL.pair(), SMALL.problem()
     methods = comparison.fitting(problem)
-    end = begin(*methods, references=list(CLASSICS)).wait(60)
+    end = begin(*methods, references=comparison.references(pair)).wait(60)
     plain = list(comparison.compare(SMALL, pair, problem))
-    assert end.status == "finished" and end.parts == end.total == len(methods) + len(CLASSICS)
-    assert [row.key for row in end.rows] == [row.key for row in plain] == [*methods, *CLASSICS]
+    assert end.status == "finished" and end.parts == end.total == len(methods) + len(comparison.references(pair))
+    assert [row.key for row in end.rows] == [row.key for row in plain] == [*methods, *comparison.references(pair)]
     for mine, theirs in zip(end.rows, plain, strict=True):
         assert mine.metrics == theirs.metrics and mine.result.status == theirs.result.status
         np.testing.assert_array_equal(mine.pairs, theirs.pairs)
@@ -243,9 +242,10 @@ def compared(at: AppTest) -> AppTest:
 
 
 def test_all_that_fit_are_ticked_and_the_others_say_why(app):
-    problem = Recipe("random", {"inliers": 6}, "B").problem()
+    recipe = Recipe("random", {"inliers": 6}, "B")
+    problem = recipe.problem()
     ticked = app.button_group[0].value
-    assert ticked == [*comparison.fitting(problem), *CLASSICS]
+    assert ticked == [*comparison.fitting(problem), *comparison.references(recipe.pair())]
     said = "\n".join(one.value for one in app.markdown)
     for entry in METHODS.values():
         assert (entry.refusal(problem) in said) if entry.refusal(problem) else (entry.label not in said)

@@ -25,8 +25,13 @@ from features.points.keypoints import (
     strongest,
     summary,
 )
+from features.points.learned import NETWORKS
 
-INSTALLED = [name for name in DETECTORS if name != "akaze" or hasattr(cv2, "AKAZE_create")]
+INSTALLED = [
+    name
+    for name, one in DETECTORS.items()
+    if not one.missing() and (name != "akaze" or hasattr(cv2, "AKAZE_create")) and name not in NETWORKS
+]
 
 
 @pytest.fixture(scope="module")

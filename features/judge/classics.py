@@ -1,4 +1,4 @@
-"""What people use instead of graph matching: nearest neighbours, the ratio test, and a map that they must obey.
+"""What people use instead of graph matching: nearest neighbours, the ratio test, LightGlue, a map that they must obey.
 
 They solve no problem but look at the images, and are everybody's reference point: `CLASSICS`, one line each.
 """
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from features.judge.verification import FAMILIES, THRESHOLD, Kind, fit
 from features.pairs import Pair
-from features.points.descriptors import DESCRIPTORS
+from features.points import learned
+from features.points.descriptors import DESCRIPTORS, ROOTED, appearance_cost
 
 Floats = NDArray[np.float64]
 
 RANSAC = "ransac"
+OWN = "own"
 
 
 def _homography(left: Floats, right: Floats, threshold: float) -> Any:
@@ -57,20 +59,21 @@ GEOMETRIES: dict[str, tuple[int, Callable[[Floats, Floats, float], Any]]] = {
 class Ransac:
     """Options of `ransac_matching`.
 
-    descriptor: a key of DESCRIPTORS. ratio: a nearest neighbour counts if it is nearer than this share of the second
-    nearest (Lowe 2004; 1 lets all pass). mutual: whether each must be the other's nearest. geometry: what the matches
-    are to agree on, and threshold: how well, in pixels (Fischler and Bolles 1981); "magsac" is a homography by the
-    estimator of `features.judge.verification`, "none" asks for no agreement.
+    descriptor: a key of DESCRIPTORS, or "own" for what came with the points (else SIFT). ratio: a nearest neighbour
+    counts if it is nearer than this share of the second nearest (Lowe 2004; 1 lets all pass). mutual: whether each must
+    be the other's nearest. geometry: what the matches are to agree on, and threshold: how well, in pixels (Fischler and
+    Bolles 1981); "magsac" is a homography by the estimator of `features.judge.verification`, "none" asks for no
+    agreement.
     """
 
-    descriptor: str = "sift"
+    descriptor: str = OWN
     ratio: float = 0.8
     mutual: bool = True
     geometry: Literal["homography", "affine", "fundamental", "magsac", "none"] = "homography"
     threshold: float = 5.0
 
     def __post_init__(self) -> None:
-        for name, choices in (("descriptor", DESCRIPTORS), ("geometry", GEOMETRIES)):
+        for name, choices in (("descriptor", (OWN, *DESCRIPTORS)), ("geometry", GEOMETRIES)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"The {name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}.")
         if not 0 < self.ratio <= 1:
@@ -103,16 +106,57 @@ def nearest(costs: Floats, ratio: float, mutual: bool) -> NDArray[np.int64]:
 def ransac_matching(pair: Pair, options: Ransac | None = None) -> NDArray[np.int64]:
     """For every left point its partner, −1 for none. Too few matches for a geometry stay as they are."""
     options = options or Ransac()
-    matching = nearest(DESCRIPTORS[options.descriptor].cost(pair.left, pair.right), options.ratio, options.mutual)
+    matching = nearest(_costs(pair, options.descriptor), options.ratio, options.mutual)
+    return obeying(pair, matching, options.geometry, options.threshold)
+
+
+def _costs(pair: Pair, descriptor: str) -> Floats:
+    if descriptor == OWN and ROOTED not in {pair.left.points.looks_by, pair.right.points.looks_by}:
+        return appearance_cost(pair.left, pair.right).astype(np.float64)
+    return DESCRIPTORS[ROOTED if descriptor == OWN else descriptor].cost(pair.left, pair.right)
+
+
+def obeying(pair: Pair, matching: NDArray[np.int64], geometry: str, threshold: float) -> NDArray[np.int64]:
+    """The matching without those that do not obey the map of the others."""
     rows = np.flatnonzero(matching >= 0)
-    needed, fit = GEOMETRIES[options.geometry]
+    needed, fit = GEOMETRIES[geometry]
     if len(rows) < needed:
         return matching
     left, right = pair.left.points.xy[rows], pair.right.points.xy[matching[rows]]
-    mask = fit(np.ascontiguousarray(left), np.ascontiguousarray(right), options.threshold)
+    mask = fit(np.ascontiguousarray(left), np.ascontiguousarray(right), threshold)
     if mask is not None:
         matching[rows[np.ravel(mask) == 0]] = -1
     return matching
+
+
+@dataclass(frozen=True)
+class LightGlue:
+    """The learned matcher of points that a network found (see `features.points.learned`), and what `Ransac` has."""
+
+    geometry: Literal["magsac", "none"] = "none"
+    threshold: float = THRESHOLD
+
+    def refusal(self, pair: Pair) -> str:
+        """Why it cannot match this pair, in a sentence; empty if it can."""
+        kinds = {view.points.looks_by for view in (pair.left, pair.right)}
+        if len(kinds) > 1 or not kinds <= set(learned.NETWORKS):
+            why = learned.missing()
+            return "matches points that ALIKED or DISK found" + (f"; {why}" if why else "")
+        return learned.missing()
+
+    def matching(self, pair: Pair) -> NDArray[np.int64]:
+        """For every left point its partner, −1 for none."""
+        if why := self.refusal(pair):
+            raise ValueError(f"It {why}." if why.startswith("matches") else why)
+        points, images = (pair.left.points, pair.right.points), (pair.left.image, pair.right.image)
+        looks = points[0].looks, points[1].looks
+        if images[0] is None or images[1] is None or looks[0] is None or looks[1] is None:
+            raise ValueError("It needs the images of both sides.")
+        sizes = images[0].size, images[1].size
+        found = learned.matched(points[0].looks_by, (points[0].xy, points[1].xy), (looks[0], looks[1]), sizes)
+        matching = np.full(len(points[0]), -1, np.int64)
+        matching[found[:, 0]] = found[:, 1]
+        return obeying(pair, matching, self.geometry, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -120,11 +164,17 @@ class Classic:
     """A classic by its name for people, its options and where it comes from."""
 
     label: str
-    options: Ransac
+    options: Ransac | LightGlue
     cite: str
+
+    def refusal(self, pair: Pair) -> str:
+        """Why it does not match this pair, in a sentence that goes on from its name; empty if it does."""
+        return self.options.refusal(pair) if isinstance(self.options, LightGlue) else ""
 
     def matching(self, pair: Pair) -> NDArray[np.int64]:
         """For every left point its partner, −1 for none."""
+        if isinstance(self.options, LightGlue):
+            return self.options.matching(pair)
         return ransac_matching(pair, self.options)
 
 
@@ -139,4 +189,6 @@ CLASSICS: dict[str, Classic] = {
         "Mutual nearest + MAGSAC", replace(_MUTUAL, geometry="magsac"), "Baráth et al., CVPR 2020"
     ),
     "ratio+magsac": Classic("Ratio test + MAGSAC", replace(_RATIO, geometry="magsac"), "Baráth et al., CVPR 2020"),
+    "lightglue": Classic("LightGlue", LightGlue(), "Lindenberger et al., ICCV 2023"),
+    "lightglue+magsac": Classic("LightGlue + MAGSAC", LightGlue("magsac"), "Lindenberger et al., ICCV 2023"),
 }

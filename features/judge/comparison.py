@@ -82,7 +82,16 @@ def fitting(problem: Problem) -> list[str]:
 
 def references(pair: Pair) -> list[str]:
     """What else there is to compare with: on image pairs, the classics."""
-    return [] if pair.left.image is None or pair.right.image is None else list(CLASSICS)
+    if pair.left.image is None or pair.right.image is None:
+        return []
+    return [key for key, classic in CLASSICS.items() if not classic.refusal(pair)]
+
+
+def refused(pair: Pair) -> list[tuple[str, str]]:
+    """The classics that do not match this image pair, by label, and why: what it lacks, or how to install them."""
+    if pair.left.image is None or pair.right.image is None:
+        return []
+    return [(one.label, why) for one in CLASSICS.values() if (why := one.refusal(pair))]
 
 
 def reference_row(recipe: Recipe, pair: Pair, problem: Problem, key: str) -> Row:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adgm.machine.short_repr import ShortRepr
 from features.limits import LIMITS
-from features.points import rootsift
+from features.points import learned, rootsift
 from features.points.images import Image
 from features.points.regions import EVERYWHERE, Mask
 
@@ -151,6 +151,12 @@ class Detector:
     even: bool = False  # its points say nothing by their strength: they are spread evenly
     twins: bool = False  # a place may have several orientations, each of which is a point (Lowe 2004)
     quick: Find | None = None  # the same for strong points only, in less time
+    missing: Callable[[], str] = str  # why it cannot be used here, and the command that helps; empty if it can
+
+    @property
+    def title(self) -> str:
+        """Its label, and whether something has to be installed first."""
+        return f"{self.label} (not installed)" if self.missing() else self.label
 
 
 def detect(image: Image, detector: str, count: int, *, even: bool = False, mask: Mask = EVERYWHERE) -> Keypoints:
@@ -167,6 +173,8 @@ def detect(image: Image, detector: str, count: int, *, even: bool = False, mask:
     if min(image.size) < SMALLEST_SIDE:
         return Keypoints(np.empty((0, 2)))
     chosen, even = DETECTORS[detector], even or DETECTORS[detector].even
+    if why := chosen.missing():
+        raise ValueError(f"{chosen.label} cannot be used: {why}")
     room = max(mask.share, SMALLEST_SHARE)
     if chosen.quick is not None and not even:
         found = _allowed(chosen.quick(image, math.ceil(min(count + SPARE, STRONG_POOL * count) / room)), image, mask)
@@ -293,6 +301,16 @@ def _keypoints(found: Any) -> Keypoints:
     return Keypoints(table[:, :2], angle, table[:, 3], table[:, 4])
 
 
+def _network(key: str) -> Find:
+    """A detector made of one of the networks of `learned`."""
+
+    def find(image: Image, pool: int) -> Keypoints:
+        xy, scores, rows = learned.find(key, image.rgb, pool)
+        return Keypoints(xy, strength=scores, looks=rows, looks_by=key)
+
+    return find
+
+
 def _akaze(pool: int) -> Any:
     create = getattr(cv2, "AKAZE_create", None)
     if create is None:
@@ -361,5 +379,17 @@ DETECTORS: dict[str, Detector] = {
         _contours,
         "Points evenly along the edges, with their direction: for outlines of smooth objects.",
         even=True,
+    ),
+    "aliked": Detector(
+        "ALIKED",
+        _network("aliked"),
+        "Points of a network, with its own description, without size and angle: for a great change of light or season.",
+        missing=learned.missing,
+    ),
+    "disk": Detector(
+        "DISK",
+        _network("disk"),
+        "Points of another network, many and dense: for buildings and landscapes that are upright in both pictures.",
+        missing=learned.missing,
     ),
 }

@@ -154,7 +154,7 @@ def choose_points(pair: Pair, data: Mapping[str, Any], *, drawn: bool) -> tuple[
     source = before.points if before.points in sources else sources[0]
     if drawn:
         source = widgets.choose(
-            "How points are found · Source", sources, widget_key("points"), source, format_func=FOUND.label
+            "How points are found · Source", sources, widget_key("points"), source, format_func=found_label
         )
     params: Mapping[str, Any] = {}
     if source != OWN:
@@ -179,6 +179,11 @@ def choose_points(pair: Pair, data: Mapping[str, Any], *, drawn: bool) -> tuple[
         n1, n2 = pair.shape
         st.caption(f"{n1} left and {n2} right points.")
     return pair, {"points": source, "point_params": params}, edits.changed
+
+
+def found_label(key: str) -> str:
+    """A detector's name; if it is not installed, it says so."""
+    return DETECTORS[key].title if key in DETECTORS else FOUND.label(key)
 
 
 def unmasked(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -190,6 +190,8 @@ def choose_methods(pair: Pair, problem: Problem) -> list[str]:
                 format_func=comparison.LABELS.__getitem__,
                 on_change=remember,
             )
+            for label, why in comparison.refused(pair):
+                st.caption(f"{label}: {why}.")
             others = [one for one in METHODS if one not in fitting]
             if others:
                 st.markdown(f"{len(others)} methods do not fit this problem:")
