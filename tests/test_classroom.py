@@ -10,6 +10,7 @@ from test_learn import Visit
 from ui.learn import lectern, phone, progress
 from ui.learn.chapters import CHAPTERS
 from ui.learn.classroom import CLOSED, CODE, GONE, HERE, QUESTIONS, Asked, Rooms, near, read_code
+from ui.parts import links
 
 COLOURS = Asked("colours", "Colours", "Which?", ("red", "green", "blue"))
 NUMBER = Asked("number", "Numbers", "How many?")
@@ -281,6 +282,6 @@ def test_a_reload_brings_back_the_name_once():
 
 
 def test_the_code_for_phones_holds_the_link():
-    qr = lectern.code_picture("http://127.0.0.1:8501/learn?class=KTM4P&x=<b>")
+    qr = links.code_picture("http://127.0.0.1:8501/learn?class=KTM4P&x=<b>")
     assert 'src="data:image/svg+xml' in qr and "<b>" not in qr
     assert not re.search(r"http://(?!www\.w3\.org|127)", qr)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from adgm import EXACTLY_ONE
 from features.explain import lessons
 from features.recipe import OWN
-from ui.learn import formula, lectern, progress, worksheet
+from ui.learn import film, formula, lectern, plane, progress, worksheet
 from ui.learn import page as learn
 from ui.learn.assignment import as_points, as_text
 from ui.learn.chapter import Chapter
@@ -117,6 +118,27 @@ def test_the_worksheet_is_made_from_the_same_text(answers):
         assert chapter.claim in reader.text and (chapter.sheet.question or chapter.question.text) in reader.text
         assert (chapter.told(chapter.defaults) in reader.text) == answers
     assert not re.search(r"\b(drag|click|press|slider|move it|then run|orange)\b", reader.text, re.IGNORECASE)
+
+
+def test_a_worksheet_has_a_code_for_every_chapter_where_phones_reach_the_page():
+    from ui.parts import links
+
+    with_codes = worksheet.page(COURSE, answers=False, link="https://course.example/learn?")
+    assert with_codes.count('class="qr"') == len(COURSE) and "chapter=luck" in with_codes
+    assert 'class="qr"' not in worksheet.page(COURSE, answers=False)
+    assert links.alone("http://localhost:8501/learn?") and not links.alone("http://192.0.2.7:8501/learn?")
+
+
+def test_speaker_notes_have_minutes_and_a_path_of_ten():
+    assert sum(chapter.talk.short for chapter in COURSE) == 10
+    assert all(chapter.talk.short <= chapter.talk.minutes for chapter in COURSE)
+    reader = Reader()
+    reader.feed(worksheet.speaker_notes(COURSE))
+    assert not reader.open and "In 10 minutes" in reader.text
+    assert f"All chapters: {sum(chapter.talk.minutes for chapter in COURSE)} minutes" in reader.text
+    for chapter in COURSE:
+        assert chapter.talk.say in reader.text and chapter.told(chapter.defaults) in reader.text
+        assert not re.search(r"\d", re.sub(r"A to F|ρ = 1|iteration 1|to 0|₀|a 1 |one 1", "", chapter.talk.say))
 
 
 @EACH
@@ -409,3 +431,19 @@ def test_letters_of_charts_are_as_large_as_the_pages_in_presenter_mode(monkeypat
     monkeypatch.setattr(presenter, "active", lambda: False)
     pictures.chart("key", [], {"name": "x"}, {"name": "y"}, "alt", 100)
     assert "fontSize" not in str(drawn.pop())
+
+
+@pytest.mark.parametrize("key", ["assignment", "split", "plane"])
+def test_a_run_is_taken_away_as_a_moving_picture(key):
+    from PIL import Image
+
+    chapter = CHAPTERS[key]
+    with Image.open(io.BytesIO(film.made(chapter, chapter.defaults, "gif"))) as picture:
+        frames = [np.asarray(picture.convert("RGB")) for k in range(picture.n_frames) if picture.seek(k) is None]
+    runs = {"plane": len(plane.walk(CHAPTERS["plane"].defaults, 1.0)), "split": len(lessons.trail()) + 1}
+    assert len(frames) == runs.get(key, len(frames)) > 3
+    assert (frames[0] != frames[-1]).any() and min(frames[0].shape[:2]) > 300
+
+
+def test_every_chapter_with_a_run_offers_it_as_a_moving_picture():
+    assert [chapter.key for chapter in COURSE if not (chapter.film or chapter.recipe)] == ["simplex"]

@@ -97,9 +97,14 @@ def solved(recipe: Recipe) -> Solved:
 def run(problem: Problem, method: Any) -> Result[Any]:
     """A run. ADGM's is the reference's, always: its long runs are chaotic, so compiled ones, whose sums are rounded in
     another order, may end elsewhere, and the numbers of a chapter must not depend on whether the compiler is done."""
+    return solve(*as_run(problem, method))
+
+
+def as_run(problem: Problem, method: Any) -> tuple[Problem, Any]:
+    """Problem and method as `run` takes them."""
     if isinstance(method, ADGM) and not (method.polish or method.escape):
-        return solve(plain(problem), ByReference(method))
-    return solve(problem, method)
+        return plain(problem), ByReference(method)
+    return problem, method
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,10 @@
 
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 from PIL import ImageDraw, ImageFont
 
+from adgm import Problem, Result, iterate
+from features.judge.metrics import kinds, matched_pairs
 from features.pairs import Pair, View
-from features.plots.theme import BLUE, FAINT, INK, VERMILION
+from features.plots.theme import BLUE, FAINT, INK, KINDS, VERMILION
 
 Pixels = NDArray[np.uint8]
 Colour = tuple[int, int, int]
@@ -23,6 +26,7 @@ FRAMES, SECOND, HOLD = 48, 10, 15  # pictures at most, of which so many a second
 VIDEOS = {"webm": "VP90", "mp4": "vp09"}  # by ending: how OpenCV calls VP9 there
 PALETTE = 192  # colours of a GIF
 STRENGTHS = (0.3, 0.6, 1.0)  # how opaque faint, middling and strong lines are
+WEAKEST = 0.05  # relaxed values below are not drawn
 FLOOR = 1e-9  # a logarithm needs one
 
 
@@ -45,6 +49,31 @@ def pictures(pair: Pair, moments: Sequence[Moment], history: dict[str, NDArray[n
     sheet, places = base(pair)
     last = max([1, *(one.iteration for one in chosen)])
     return [framed(drawn(sheet, places, one), one, history, last) for one in chosen]
+
+
+def of_run(pair: Pair, problem: Problem, method: Any, result: Result[Any]) -> list[Pixels]:
+    """The relaxed assignment on the way, and the matching in the end; `method` runs once more."""
+    every = max(1, result.iterations // (FRAMES - 2))
+    row, col = problem.layout.row, problem.layout.col
+    moments: list[Moment] = []
+    for state in iterate(method, problem, every=every):
+        near = np.flatnonzero(state.x > WEAKEST)
+        pairs = np.stack([row[near], col[near]], axis=1)
+        lines = _coloured(pair, pairs, np.clip(state.x[near], 0, 1).tolist())
+        moments.append(Moment(f"iteration {state.iteration}", state.iteration, lines))
+    matched = matched_pairs(problem, result.assignment)
+    last = _coloured(pair, matched, [1.0] * len(matched))
+    moments.append(Moment("the matching", result.iterations, last))
+    history: Mapping[str, NDArray[np.float64]] = result.history
+    steps = np.arange(1.0, max(map(len, history.values()), default=0) + 1)
+    return pictures(pair, moments, {**history, "iteration": steps})
+
+
+def _coloured(
+    pair: Pair, pairs: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]", values: list[float]
+) -> list[tuple[int, int, float, str]]:
+    named = [KINDS[kind].colour for kind in kinds(pair, pairs)] if pair.judged else [BLUE] * len(pairs)
+    return [(i, j, value, colour) for (i, j), value, colour in zip(pairs.tolist(), values, named, strict=True)]
 
 
 def base(pair: Pair) -> tuple[Pixels, list[NDArray[np.float64]]]:

@@ -5,7 +5,7 @@ The picture is SVG with the images inside, so that a saved notebook needs no oth
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image as Pillow
 
-from adgm import iterate
 from adgm.machine.cells import card, curves, facts, side_by_side, text, words
 from adgm.machine.short_repr import ShortRepr
-from features.judge.metrics import BETTER, WORD, kinds, missed, number
+from features.judge.metrics import BETTER, WORD, missed, number
 from features.pairs import SIDES, Pair, View
 from features.plots import animation
 from features.plots.stage import Floats, Stage
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 WIDTH = 900.0  # of a picture, in its own units
 PIXELS, QUALITY = 720, 82  # of an image at most, on its longer side, and of its JPEG
 THIN, THICK = 1.0, 2.2  # lines, of many matches and of few
-WEAKEST = 0.05  # relaxed values below are not drawn
 MATCHED = KindLook(BLUE, SKY, "solid", "matched")
 OBEYS = KindLook(BLUE, SKY, "solid", "obeys the map")
 STYLE = """<style>.adgm .m .o{pointer-events:stroke}.adgm .m:hover .l{stroke-width:5}
@@ -182,24 +180,5 @@ class Animation(ShortRepr):
 
 def animate(found: "Matching", width: int = 760) -> Animation:
     """Run the recipe again and draw the relaxed assignment on the way, then the matching."""
-    every = max(1, found.result.iterations // (animation.FRAMES - 2))
-    row, col = found.problem.layout.row, found.problem.layout.col
-    moments: list[animation.Moment] = []
-    for state in iterate(found.recipe.method_object(), found.problem, every=every):
-        near = np.flatnonzero(state.x > WEAKEST)
-        pairs = np.stack([row[near], col[near]], axis=1)
-        lines = _moving(found.pair, pairs, np.clip(state.x[near], 0, 1).tolist())
-        moments.append(animation.Moment(f"iteration {state.iteration}", state.iteration, lines))
-    last = _moving(found.pair, found.pairs, [1.0] * len(found.pairs))
-    moments.append(animation.Moment("the matching", found.result.iterations, last))
-    history: Mapping[str, Floats] = found.result.history
-    steps = np.arange(1.0, max(map(len, history.values()), default=0) + 1)
-    frames = animation.pictures(found.pair, moments, {**history, "iteration": steps})
+    frames = animation.of_run(found.pair, found.problem, found.recipe.method_object(), found.result)
     return Animation(animation.gif(frames, width), len(frames))
-
-
-def _moving(
-    pair: Pair, pairs: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]", values: list[float]
-) -> list[tuple[int, int, float, str]]:
-    named = [KINDS[kind].colour for kind in kinds(pair, pairs)] if pair.judged else [BLUE] * len(pairs)
-    return [(i, j, value, colour) for (i, j), value, colour in zip(pairs.tolist(), values, named, strict=True)]

@@ -11,7 +11,7 @@ from features.explain.lessons import NAMES, NUMBERS
 from features.plots.theme import BLUE, FAINT
 from features.recipe import OWN, Recipe
 from ui.learn import boards, figures, pictures
-from ui.learn.chapter import Chapter, ChapterState, Control, Poll, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Poll, Question, Sheet, Talk, Values
 from ui.shell import presenter
 
 SIX = tuple(lessons.written(each) for each in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
@@ -110,6 +110,14 @@ for each in lessons.ranking(lessons.triangles()):  # all six, the best first
     picture=show_triangles,
     board=board,
     answer=lambda values: tried(values).energy <= ranked(values)[0].energy + 1e-9,
+    talk=Talk(
+        5,
+        "Let the class name the edges that lie on each other before you speak of energy. Choose two or three "
+        "matchings with the keys A to F and read the sum of one aloud, edge by edge. Point at the matrix: one "
+        "1 per row and per column. Then ask the question, and say why trying all matchings ends soon: their "
+        "number grows faster than any power.",
+        short=2,
+    ),
     sheet=Sheet(
         lambda values: figures.triangles(as_points(values["points"]), (NAMES, NUMBERS)),
         "The numbers are the lengths of the edges. An edge laid on another costs the difference of their lengths: if A "
@@ -173,6 +181,12 @@ for weight in (0, 1):  # of the edges
     picture=show_structure,
     answer=repaired,
     outcome=lambda values: f"{lessons.structure(1.0).right} of {TOTAL}",
+    talk=Talk(
+        4,
+        "Start with the orange lines: each point was asked alone. Ask what a wrong match does to the edges of "
+        "its neighbours. Run, then move the weight slowly back to 0 and let the class say when the first line "
+        "turns orange again.",
+    ),
     sheet=Sheet(
         lambda values: figures.matching(lessons.structure(0.0)),
         "These matches come from what each point's surroundings look like, nothing else. Now we also ask neighbours to "

@@ -93,6 +93,15 @@ class Sheet:
 
 
 @dataclass(frozen=True)
+class Talk:
+    """The chapter in a lecture."""
+
+    minutes: int
+    say: str  # what to do and to say, in the order in which it is done
+    short: int = 0  # minutes in a lecture of ten minutes; 0: left out
+
+
+@dataclass(frozen=True)
 class Chapter:
     """A step of the course. `picture(state)` draws; `answer(values)` and `says(values)` come from the run's numbers."""
 
@@ -107,9 +116,11 @@ class Chapter:
     picture: Callable[["ChapterState"], None]
     answer: Callable[[Values], Answer]
     sheet: Sheet
+    talk: Talk
     poll: Poll | None = None
     recipe: Callable[[Values], Recipe] | None = None  # its problem, as Match opens it
     brings: Callable[[Values], Pair] | None = None  # the pair that the recipe is about, where no data set has it
+    film: Callable[[Values], list[Any]] | None = None  # its run as pictures, where it is not the recipe's
     board: Callable[[Values], Mapping[str, Any]] | None = None  # data of its picture, where the browser computes it
     controls: tuple[Control, ...] = ()
     free: Mapping[str, str] = field(default_factory=dict)  # what the picture itself lets one change, as text

@@ -1,10 +1,7 @@
 """What a lecturer sees of a class: the code and how to join, the answers as they come, then the right one."""
 
 from html import escape
-from typing import Any
-from urllib.parse import urlsplit
 
-import segno
 import streamlit as st
 
 from features.limits import LIMITS
@@ -13,13 +10,12 @@ from ui.learn import progress
 from ui.learn.chapter import SHORT, Chapter, ChapterState, Values
 from ui.learn.classroom import ROOMS, Asked, Room, near, share
 from ui.parts.escape import literal
-from ui.parts.links import address
+from ui.parts.links import address, alone, code_picture
 from ui.parts.press import button
 
 WORD = "class"  # in a link
 JOIN = "learn join shown"
 TICK = 1.0  # seconds between two looks at the answers
-ALONE = ("localhost", "127.0.0.1", "::1")
 
 
 def asked_now(chapter: Chapter, values: Values) -> Asked:
@@ -133,12 +129,6 @@ def rows(room: Room, right: object = None, tolerance: float = 0.0) -> str:
     return f'<div class="poll{" short" if short else ""}">{"".join(made)}</div>'
 
 
-def code_picture(text: str, **look: Any) -> str:
-    """A text as a QR code, dark on white with its margin, as an HTML image."""
-    picture = segno.make(text, error="m", micro=False).svg_data_uri(border=4, light="#fff", **look)
-    return f'<img class="qr" alt="QR code: {escape(text, quote=True)}" src="{picture}">'
-
-
 @st.dialog("Join the class", width="large")
 def join(code: str) -> None:
     """How to join, as large as the screen allows."""
@@ -148,7 +138,7 @@ def join(code: str) -> None:
         f'<div class="join">{code_picture(link)}<div><p>Scan the code, or open</p><p class="where">{where}</p>'
         f'<p>Class</p><p class="code">{code}</p><p>No name is asked.</p></div></div>'
     )
-    if urlsplit(link).hostname in ALONE:
+    if alone(link):
         st.caption(
             "Phones cannot reach this address: open this page under the name or number that your machine has in the "
             "network, and open the code again."

@@ -8,7 +8,7 @@ import streamlit as st
 from features.explain import lessons
 from features.plots.theme import BLUE, FAINT
 from ui.learn import figures, pictures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Talk, Values
 
 FEWEST, SOME, MOST = "fewer than 10", "10 to 20", "more than 20"
 FEW = 5
@@ -103,6 +103,12 @@ print(f"best of five: {lessons.chance(5, energies):.0%}")""",
     picture=show_luck,
     answer=share,
     outcome=lambda values: counted(values)["reached"],
+    talk=Talk(
+        4,
+        "One start first, as every user begins. Let the class bet, run the thirty, then move the number of "
+        "runs: the best of a few runs is seldom bad. Say once more that the best energy need not be the "
+        "truth.",
+    ),
     sheet=Sheet(
         lambda values: figures.matching(lessons.solved(lessons.LUCK)),
         "This is the matching of one run. Thirty runs of the same problem differ only in their random start.",

@@ -4,7 +4,7 @@ import streamlit as st
 
 from features.explain import lessons
 from ui.learn import boards, figures, pictures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Talk, Values
 
 MODEL = {"distances": "B", "angles": "third"}
 COPY = (60.0, 1.6)  # the turn and the scale that are asked about
@@ -77,6 +77,12 @@ for model in ("B", "third"):  # distances, angles
     picture=show_order,
     answer=survivors,
     outcome=lambda values: ", ".join(f"{costs} {right(costs, *COPY)} of 10" for costs in MODEL),
+    talk=Talk(
+        5,
+        "Ask what enlarging does to a length, and to an angle. Run, switch between distances and angles, then "
+        "turn without enlarging: distances survive that. Say what an angle costs: three matches in one term, "
+        "so three blocks.",
+    ),
     sheet=Sheet(
         lambda values: figures.matching(lessons.turned(MODEL[values["costs"]], values["turn"], values["scale"])),
         "The right points are a slightly disturbed copy of the left ones, matched by distances. Now the copy is "

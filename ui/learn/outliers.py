@@ -5,7 +5,7 @@ from typing import Any
 from features.explain import lessons
 from features.plots.theme import GREEN, VERMILION
 from ui.learn import figures, pictures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Talk, Values
 
 PRICES = (0.1, 0.3, 0.5, 0.7, 0.9, 1.2, 1.5, 2.0, 3.0)
 HIGH, FAIR = 3.0, 0.9
@@ -80,6 +80,11 @@ for price in (0.3, 0.9, 3.0):
     picture=show_outliers,
     answer=change,
     outcome=lambda values: f"{lessons.priced(FAIR).right} right matches instead of {lessons.priced(HIGH).right}",
+    talk=Talk(
+        4,
+        "Count the lines that end at points without a partner. Ask what happens to them, and to right ones, "
+        "when leaving out gets cheap. Lower the price step by step to the end: at last nothing is matched.",
+    ),
     sheet=Sheet(
         lambda values: figures.matching(lessons.priced(HIGH)),
         "15 points on each side belong together; 10 more on each side have no partner. This is the matching at "

@@ -1,16 +1,18 @@
 """The Learn page: short chapters, one claim, one picture, one question at a time."""
 
+from collections.abc import Callable
 from functools import partial
 from html import escape
 
 import streamlit as st
 
-from ui.learn import builder, formula, lectern, phone, progress, static_boards, worksheet
+from ui.learn import builder, film, formula, lectern, phone, progress, static_boards, worksheet
 from ui.learn import chapter as frame
 from ui.learn.chapter import Chapter, ChapterState
 from ui.learn.chapters import CHAPTERS
 from ui.learn.exercises import EXERCISES, GONE, WORD
 from ui.parts.downloads import download
+from ui.parts.links import address, alone
 from ui.parts.press import button
 from ui.shell import presenter
 from ui.shell.pages import page
@@ -153,14 +155,15 @@ def for_the_class(now: Chapter, state: ChapterState) -> None:
     """Answers on phones, worksheets, presenter mode and links."""
     lectern.offer()
     phone.enter()
-    for name, answers in (("Worksheet", False), ("Worksheet with answers", True)):
-        download(
-            name,
-            f"adgm-{name.lower().replace(' ', '-')}.html",
-            partial(worksheet.page, list(CHAPTERS.values()), answers=answers),
-            icon=":material/print:",
-            width="stretch",
-        )
+    link = address()
+    papers: dict[str, Callable[..., str]] = {
+        "Worksheet": partial(worksheet.page, answers=False, link="" if alone(link) else link),
+        "Worksheet with answers": partial(worksheet.page, answers=True),
+        "Speaker notes": worksheet.speaker_notes,
+    }
+    for name, make in papers.items():
+        file = f"adgm-{name.lower().replace(' ', '-')}.html"
+        download(name, file, partial(make, list(CHAPTERS.values())), icon=":material/print:", width="stretch")
     if now.board:
         download(
             "Board without a server",
@@ -170,6 +173,10 @@ def for_the_class(now: Chapter, state: ChapterState) -> None:
             width="stretch",
             help="One HTML file that works from a folder, for course pages and slides",
         )
+    if now.film or now.recipe:
+        with st.container(horizontal=True):
+            for kind, label in film.KINDS.items():
+                download(label, f"adgm-{now.key}.{kind}", partial(film.made, now, dict(state.values), kind))
     st.button(
         "Presenter mode",
         icon=":material/present_to_all:",

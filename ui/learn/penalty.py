@@ -11,7 +11,7 @@ from features.penalty_study import BAND, SEEDS, study
 from features.plots.theme import BLUE, FAINT, GREEN, SKY, VERMILION
 from features.recipe import Recipe
 from ui.learn import figures, pictures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Talk, Values
 from ui.parts.charts.run import Curves, line, penalty_chart
 from ui.shell import presenter
 
@@ -173,6 +173,11 @@ for rho0 in (0.001, 1.0, 30.0):  # of 100 problems; iterations: the median
     print(rho0, study().reached(rho0), study().usual_iterations(rho0))""",
     picture=show_penalty,
     answer=most_reliable,
+    talk=Talk(
+        5,
+        "Move ρ₀ from left to right and let the class see that one problem proves nothing: the energy jumps. "
+        "Ask the question, then show the hundred problems. Say the paper's words: often, but not always.",
+    ),
     sheet=Sheet(
         lambda values: figures.over_penalties(
             lessons.RHOS, study().excess[0].tolist(), "One problem: final energy, in % above the best one known"

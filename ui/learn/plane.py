@@ -7,8 +7,8 @@ import streamlit as st
 
 from features.explain import planar
 from features.explain.planar import RHOS, SCENES, Moment, Point, Scene
-from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, ChapterState, Question, Sheet, Values
+from ui.learn import boards, figures, film
+from ui.learn.chapter import Chapter, ChapterState, Question, Sheet, Talk, Values
 from ui.shell import presenter
 
 FIRST = "box"
@@ -177,9 +177,18 @@ for key, scene in SCENES.items():
     print(key, {rho: (len(run) - 1, converged(run), round(run[-1].two[1], 2)) for rho, run in runs.items()})""",
     picture=show_plane,
     board=board,
+    film=lambda values: film.of_plane(scene(values), as_places(values), penalty(values), walk(values, penalty(values))),
     answer=fastest,
     outcome=outcome,
     numbers=lambda values: {"why": why(values)},
+    talk=Talk(
+        8,
+        "Say what lowest means here: the cost is the height. Step four times and name what moves: x₁, x₂, "
+        "then the arrow. Ask why the arrow grows (the points still disagree). Play with ρ = 1, then with the "
+        "smallest and the largest ρ. End with the two islands: each point does the best it can, and still "
+        "they agree on the wrong island. This is what stuck means.",
+        short=3,
+    ),
     sheet=Sheet(
         lambda values: figures.plane(scene(values), as_places(values), walk(values, penalty(values))),
         "The point x₁ must stay in the disc (1), x₂ in the other set (2, dashed), and lower is cheaper. The lines show "

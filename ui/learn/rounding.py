@@ -7,7 +7,7 @@ import streamlit as st
 
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Talk, Values
 from ui.learn.splitting import COLS, LAST, ROWS, blocks
 
 OPTIONS = ("3", "6", "9")
@@ -100,6 +100,13 @@ for state in lessons.trail():
     picture=show_rounding,
     answer=lambda values: str(first_final()),
     numbers=counted,
+    talk=Talk(
+        4,
+        "Cover the right matrix and let the class mark one entry per row and column. Show a row whose largest "
+        "entry another row needs, too. Step on until the frames stay, and say that ADGM rounds on the way and "
+        "keeps the best.",
+        short=1,
+    ),
     sheet=Sheet(
         lambda values: figures.matrices({"Block x₂": blocks(values["rounds"])[1]}, ROWS, COLS),
         "This is a block after the first iteration. A matching takes one entry of every row and every column.",

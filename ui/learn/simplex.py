@@ -7,7 +7,7 @@ import numpy as np
 
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, ChapterState, Poll, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Poll, Question, Sheet, Talk, Values
 
 FIRST = "0.75,0.45,-0.2"
 CANDIDATES = ("1", "2", "3")
@@ -80,6 +80,12 @@ print(lessons.nearest([1.6, -0.1, -0.5]))  # one gets everything""",
     answer=alone,
     poll=Poll(asked, CANDIDATES, lambda values: str(shares(values)), told, ("c",)),
     solution=lambda values: "Beyond a corner, where one entry of c exceeds both others by 1 or more",
+    talk=Talk(
+        4,
+        "Ask for a guess before every move: how many candidates keep a share? Drag c outwards through a side, "
+        "then beyond a corner, and read the bars: the water line τ is where the rest sums to one. Say that "
+        "each row of a block is such a point.",
+    ),
     sheet=Sheet(
         lambda values: figures.simplex(target(values["c"])),
         "A left point splits its weight among three candidates; each split is a point of the triangle (the simplex). "

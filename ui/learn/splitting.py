@@ -6,7 +6,7 @@ import streamlit as st
 
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Talk, Values
 
 LAST = 9  # iterations until the small problem has converged
 ROWS, COLS = ("A", "B", "C", "D"), ("1", "2", "3", "4")
@@ -76,6 +76,13 @@ for state in lessons.trail():  # every iteration, by adgm.reference
     print(state.iteration, [str(lessons.sums(block.reshape(4, 4))) for block in state.blocks])""",
     picture=show_blocks,
     answer=lambda values: str(lessons.sums(blocks(values["k"])[0])),
+    talk=Talk(
+        4,
+        "Say why one copy is not enough: rows and columns at once are hard, either of them alone is easy. "
+        "Step forward and watch both blocks turn blue in the same places. Ask the question at iteration 1, "
+        "where the blocks differ most.",
+        short=2,
+    ),
     sheet=Sheet(
         lambda values: figures.matrices(dict(zip(TITLES, blocks(values["k"]), strict=True)), ROWS, COLS),
         "Entries may now lie between 0 and 1. These are the two copies, called blocks, after the first iteration. Rows "

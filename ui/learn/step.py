@@ -12,7 +12,7 @@ from adgm import ADGM
 from adgm.reference import Iterate
 from features.explain import lessons
 from ui.learn import boards, figures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Talk, Values
 from ui.learn.splitting import COLS, LAST, ROWS, TITLES
 
 Floats = NDArray[np.float64]
@@ -311,6 +311,13 @@ second = reference.step(problem, method, first)
 print(lessons.parts(method, first, second, block=0, entry=7))""",
     picture=show_step,
     answer=lambda values: parts(values).target,
+    talk=Talk(
+        8,
+        "One sub-step at a time, with the key for a step. At p: click an entry of F and read one "
+        "multiplication. At c: the three numbers are three opinions (the other block, the memory, the cost). "
+        "At x: the bars of the chapter before. At y: compare its signs with the difference of the blocks. Let "
+        "the class compute one c before you show it.",
+    ),
     sheet=Sheet(
         lambda values: (
             figures.matrices(dict(zip(TITLES, moment(values).blocks, strict=True)), ROWS, COLS) + sum_on_paper(values)

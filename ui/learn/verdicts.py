@@ -8,7 +8,7 @@ from features.explain import lessons
 from features.judge.metrics import Causes
 from features.recipe import Recipe
 from ui.learn import figures, pictures
-from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Values
+from ui.learn.chapter import Chapter, ChapterState, Control, Question, Sheet, Talk, Values
 
 ONE, MANY = "ADGM", "ADGM+"
 METHODS = {ONE: "adgm1", MANY: "adgm+"}
@@ -110,6 +110,13 @@ for problem in lessons.EXAMPLES:
     print(problem, lessons.causes(problem), lessons.causes(problem, "adgm+"))""",
     picture=show_verdict,
     answer=at_fault,
+    talk=Talk(
+        5,
+        "Two energies first: found and truth. Ask which one is lower and what that proves. Then reveal the "
+        "third, the best of all, and let the class fill the four cases. Switch to ADGM+: what was stuck gets "
+        "free, wrong costs stay wrong.",
+        short=2,
+    ),
     sheet=Sheet(
         on_paper,
         "A matching with wrong matches, and three energies: of what was found, of the truth, and of the best of all "
