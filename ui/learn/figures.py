@@ -34,7 +34,7 @@ def dot(at: Sequence[float], radius: float = 4, colour: str = INK) -> str:
 
 def text(at: Sequence[float], words: str, size: float = 15) -> str:
     place = f'x="{at[0]:.1f}" y="{at[1]:.1f}" dy="0.35em" text-anchor="middle" font-size="{size:g}"'
-    return f'<text {place} paint-order="stroke" stroke="#fff" stroke-width="5">{escape(words)}</text>'
+    return f'<text {place} paint-order="stroke" stroke="#fff" stroke-width="8">{escape(words)}</text>'
 
 
 def matching(found: Solved) -> str:

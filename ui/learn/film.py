@@ -69,6 +69,6 @@ def _frame(scene: Scene, places: Sequence[Point], rho: float, moments: Sequence[
         draw.line((x, y, x + sign * grown * now.multiplier[0], y - sign * grown * now.multiplier[1]), PURPLE, 4)
     draw.circle((x1, y1), SPOT, fill=BLUE, outline="white", width=2)
     draw.circle((x2, y2), SPOT, fill=VERMILION, outline="white", width=2)
-    told = f"iteration {len(moments) - 1}, ρ = {rho:g}: the points are {now.gap**0.5:.3f} apart"
+    told = f"iteration {len(moments) - 1}, penalty {rho:g}: the points are {now.gap**0.5:.3f} apart"
     draw.text((10, 10), told, fill=INK, font=ImageFont.load_default(22))
     return sheet
