@@ -64,11 +64,12 @@ def step(problem: Problem, method: ADGM, at: ADGMState, contract: Contract = con
     x, y, rho, blocks = at.blocks.copy(), at.duals.copy(), at.rho, range(len(at.blocks))
     price = method.price(problem, at.stage)  # of `adgm.prices`: none in the published algorithm
     held = rho + price.hold
+    posed = method.posed(problem, at.stage)
     p, c = np.empty_like(x), np.empty_like(x)
     tied = [COUPLINGS[method.coupling](d) for d in blocks[1:]]  # (27) equa1 or (28) equa2: x_tied[d−1] = x_d
     ties = np.bincount([*tied, *blocks[1:]])
     for d in blocks:
-        p[d] = contract(problem, x, d)  # (21)
+        p[d] = contract(posed, x, d)  # (21)
         if len(price.each):  # within x_1·x_2·…·x_D, and so no longer among the costs of x_1
             p[d] += price.each * (np.prod(np.delete(x, d, axis=0), axis=0) - (d == 0))
         p[d] /= problem.scale

@@ -222,6 +222,10 @@ class ADGM:
         """What the iterations have within the product of the blocks."""
         return prices.within(problem) if stage == prices.WITHIN else prices.FREE
 
+    def posed(self, problem: Problem, stage: int) -> Problem:
+        """The problem as the iterations have it: what pairs cost may stand at the order of the rewards."""
+        return problem.derived(prices.raised) if stage == prices.WITHIN else problem
+
     def onward(self, problem: Problem, state: S) -> S:
         """The state, or where the next stage of `adgm.prices` begins if this one has converged; x is still its end."""
         if not state.converged:
@@ -259,9 +263,9 @@ class ADGM:
         """n iterations further, fewer if they converge."""
         x, y = state.blocks.copy(), state.duals.copy()
         parent = np.array([COUPLINGS[self.coupling](d) for d in range(1, len(x))], np.int64)
-        runtime = problem.runtime
-        price = self.price(problem, state.stage)
-        shared = runtime.tables, price, runtime.scale, *block_sets(problem), parent, x, y, self.schedule
+        price, scale = self.price(problem, state.stage), problem.scale
+        runtime = self.posed(problem, state.stage).runtime
+        shared = runtime.tables, price, scale, *block_sets(problem), parent, x, y, self.schedule
         progress, pending = state.progress, kernels.Pending()
         given = NOTHING
         trace = np.empty((n, len(TRACED)))

@@ -74,6 +74,27 @@ def random_problem(seed: int, largest: int) -> Problem:
     return Problem(shape, potentials)
 
 
+def costly_problem(seed: int, smallest: int = 4, largest: int = 6) -> tuple[Problem, np.ndarray]:
+    """Triples of the right matches are rewarded, and others less, and every pair of matches costs something; matches
+    themselves cost something where the seed is odd. Also whom the right matches join."""
+    rng = np.random.default_rng([seed, 99])
+    n1, n2 = rng.integers(smallest, largest + 1, 2)
+    n, m = n1 * n2, min(n1, n2)
+    right = n2 * rng.permutation(n1)[:m] + rng.permutation(n2)[:m]
+    pairs = np.array([(a, b) for a, b in combinations(range(n), 2) if a // n2 != b // n2 and a % n2 != b % n2])
+    triples = np.array(list(combinations(right, 3)))
+    others = np.array([rng.choice(n, 3, replace=False) for _ in range(2 * n)])
+    potentials: list[Dense | Sparse] = [
+        Sparse(pairs, rng.uniform(0.05, 0.6) * rng.random(len(pairs)), symmetric=True),
+        Sparse(triples, -rng.uniform(0.3, 1.0, len(triples)), symmetric=True),
+        Sparse(others, -0.5 * rng.random(len(others)), symmetric=True),
+        *([Dense(np.full((n1, n2), rng.uniform(0.1, 1.0)))] if seed % 2 else []),
+    ]
+    truth = np.zeros(n, bool)
+    truth[right] = True
+    return Problem((int(n1), int(n2)), potentials), truth
+
+
 def least(problem: Problem) -> float:
     """The energy of the best of all matchings, row by row: all partial ones at once."""
     n1, n2 = problem.shape
@@ -215,21 +236,47 @@ def test_random_problems_with_prices():
     check_random(42, 5)
 
 
+def check_costly(count: int, smallest: int, largest: int) -> None:
+    """Nothing is lost where pairs cost something and only triples save it."""
+    near = []
+    for seed in range(count):
+        problem, _ = costly_problem(seed, smallest, largest)
+        best = least(problem)
+        near.append(best < 0 and solve(problem, "adgm").energy <= 0.95 * best)
+    assert np.mean(near) >= 0.95
+
+
+def test_problems_whose_pairs_cost_what_triples_save():
+    check_costly(20, 4, 5)
+
+
+@pytest.mark.parametrize("method", ["adgm", "fusion", "adgm+"])
+def test_all_points_are_found_where_pairs_cost_what_triples_save(method):
+    for seed in (0, 1):
+        problem, truth = costly_problem(seed, 12, 12)
+        options = {"threads": 1} if method == "adgm+" else {}
+        assert solve(problem, METHODS[method].make(**options)).energy <= problem.energy(truth) < 0
+
+
 @pytest.mark.long
 def test_many_random_problems_with_prices():
     check_random(500, 8)
+    check_costly(300, 4, 6)
 
 
 # ---- how it works ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("coupling", ["star", "chain"])
-@pytest.mark.parametrize("order", [2, 3, 4])
-def test_iterates_are_those_of_the_reference_at_every_stage(order, coupling):
+@pytest.mark.parametrize(("order", "costly"), [(2, False), (3, False), (3, True), (4, False), (4, True)])
+def test_iterates_are_those_of_the_reference_at_every_stage(order, costly, coupling):
     rng = np.random.default_rng(order)
     index = np.array([rng.choice(20, order, replace=False) for _ in range(60)])
     cost = factorial(order) * (1.0 + 0.1 * rng.normal(size=(4, 5)))
     problem = Problem((4, 5), [Dense(cost), Sparse(index, -rng.random(60), symmetric=True)])
+    if costly:
+        pairs = Sparse(index[:, :2], 0.2 * rng.normal(size=60), symmetric=True)
+        problem = replace(problem, potentials=[*problem.potentials, pairs])
     method = ADGM(**AUTO | {"polish": False}, coupling=coupling, escape=True, max_iter=500)
     state = expected = method.init(problem)
     seen = []
@@ -255,9 +302,28 @@ def test_a_price_within_the_product_costs_matchings_the_same():
     price = prices.within(problem).each
     assert (price > 0).any() and (price == 0).any()
     product = price @ np.prod(after.blocks, axis=0) - price @ after.blocks[0]
-    assert_allclose(after.energy, sum(problem.energies(after.blocks)) + product)
+    assert_allclose(after.energy, sum(prices.raised(problem).energies(after.blocks)) + product)
     matching = rng.random(12) < 0.3
     assert_allclose(energy(problem, matching * 1.0), sum(problem.energies([matching * 1.0] * 3)))
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_pairs_at_the_order_of_the_rewards_cost_matchings_the_same(order):
+    rng = np.random.default_rng(order)
+    listed = rng.random((4, 5)) < 0.8
+    tuples = [np.array([rng.choice(20, k, replace=False) for _ in range(40)]) for k in (2, 3, order)]
+    parts = [Dense(rng.normal(size=(4, 5))), Dense(rng.normal(size=(20, 20)))]
+    parts += [Sparse(rows, rng.normal(size=40), symmetric=k < 2) for k, rows in enumerate(tuples)]
+    problem = Problem((4, 5), parts, candidates=listed)
+    raised = prices.raised(problem)
+    for index, costs, _ in raised.tensors:
+        assert index.shape[1] in (1, order) or (costs <= 0.0).all()
+    assert all((p.costs > 0).any() for p in problem.potentials)
+    for _ in range(20):
+        matching = rng.random(problem.n) < 0.4
+        assert_allclose(raised.energy(matching), problem.energy(matching))
+    free = Problem((4, 5), [parts[0], Sparse(tuples[2], -np.ones(40))])
+    assert prices.raised(free) is free and not prices.costly_pairs(free) and prices.costly_pairs(problem)
 
 
 def test_a_run_is_lost_where_little_is_matched_or_nothing_is_gained():

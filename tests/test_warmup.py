@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from adgm import METHODS, _kernels, precompile, solve
 from adgm._kernels import cache
@@ -47,7 +48,8 @@ def signatures() -> set[tuple[str, str, Any]]:
     return {
         (kernel.py_func.__module__, name, signature)
         for name, kernel in found
-        for signature in getattr(kernel, "signatures", ())
+        if isinstance(kernel, Dispatcher)
+        for signature in kernel.signatures
     }
 
 
