@@ -1,5 +1,5 @@
 # The app for strangers: `docker build -t adgm .`, then `docker run --rm -p 8501:8501 --read-only --tmpfs /tmp adgm`.
-FROM python:3.12-slim
+FROM python:3.12-slim AS app
 
 # Budgets of a public server (features/limits.py). All that is written at run time goes to /tmp, so that the root file
 # system may be read-only; kernels are compiled below, and copied to /tmp where /opt/kernels cannot be written.
@@ -19,6 +19,12 @@ RUN pip install --no-cache-dir -r requirements.txt
 COPY . .
 RUN python -m adgm.precompile && python -m compileall -q . && chmod -R a+rX /app /opt/kernels
 
+# The documentation, which needs more packages to be built than to be served (under /docs).
+FROM app AS docs
+RUN pip install --no-cache-dir -r assets/docs/requirements.txt && python -m experiments docs /docs
+
+FROM app
+COPY --from=docs /docs ./out/docs
 USER 1000:1000
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \

@@ -100,7 +100,8 @@ def test_formulas_are_kept_out_of_code():
     kept = Kept()
     text = kept.formulas("A $x_1$ costs `$x_2$` and\n\n" + code("echo $HOME $PATH", "console") + "\n$$\\sum_i x_i$$\n")
     assert "`$x_2$`" in text and "$HOME $PATH" in text and "$x_1$" not in text and "$$" not in text
-    assert kept.put(text).count("<math") == 2
+    drawn = kept.put(text)
+    assert drawn.count("<math") == 2 and drawn.count('display="block"') == 1
 
 
 def test_dead_links_are_found(tmp_path):

@@ -56,7 +56,9 @@ def test_the_site_speaks_of_the_installed_package_and_shows_what_it_ran(site):
         page = (site / "gallery" / f"{script.stem}.html").read_text(encoding="utf-8")
         assert 'class="cell"' in page or 'class="figure"' in page
     algorithm = (site / "algorithm.html").read_text(encoding="utf-8")
-    assert algorithm.count("<math") > 10 and "def step" in re.sub(r"<[^>]*>", "", algorithm)
+    assert algorithm.count("<math") > 10 and algorithm.count('display="block"') == 3
+    for line in ("def step(", "    for d in blocks:", "        x[d] = project(problem, c[d], d)"):
+        assert line in re.sub(r"<[^>]*>", "", algorithm)  # as it is written
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -18,7 +18,7 @@ import adgm
 import features
 from experiments.tools import notebooks
 from experiments.tools.browser import serving
-from ui.shell import command
+from ui.shell import command, documents
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -115,6 +115,23 @@ def test_a_clone_has_the_installed_names_without_a_second_copy(tmp_path):
     paths = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run([sys.executable, "-c", NAMED], cwd=tmp_path, env=paths, capture_output=True, text=True)
     assert done.stdout.split() == ["1.0", "adgm_explorer.kitchen"], done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_the_documentation_goes_with_the_package_if_it_has_been_built(built, tmp_path):
+    root, names = tmp_path / "root", renaming()
+    for room in names.ROOMS:
+        (root / room).mkdir(parents=True)
+    for source in names.PLACES:
+        path = root / source
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir() if not path.suffix else path.write_text("")
+    if built:
+        (root / "out" / "docs").mkdir(parents=True)
+        (root / "out" / "docs" / "index.html").write_text("the first page")
+    names.arrange(root, tmp_path / "package")
+    assert (tmp_path / "package" / "site" / "index.html").is_file() == built
+    assert documents.BUILT[1].relative_to(documents.ROOT) == Path("site")
 
 
 @pytest.mark.parametrize("words", [["match", "--help"], ["experiments", "list"], ["datasets"], [], ["--server.port=9"]])

@@ -26,6 +26,7 @@ PLACES = {
     "features/__init__.py": "__init__.py",
 }
 PLACES |= {"ui/shell/command.py": "__main__.py"} | {place: place for place in ("assets/penalty.png", "assets/results")}
+BUILT = {"out/docs": "site"}  # the documentation, if it has been built: the app serves it
 ONLY_HERE = ("wheel.py", "clone_names.py")
 ROOM = "|".join(ROOMS)
 STATEMENT = re.compile(rf"\b(from|import) (?=({ROOM})(\.[\w.]+)? (import|as) )")  # in a string
@@ -91,7 +92,8 @@ def arrange(root: Path, folder: Path) -> None:
     """Write the package `adgm_explorer` of a repository into a folder."""
     for room in ROOMS:
         shutil.copytree(root / room, folder / room, ignore=shutil.ignore_patterns("__pycache__", *ONLY_HERE))
-    for source, place in PLACES.items():
+    built = {source: place for source, place in BUILT.items() if (root / source).is_dir()}
+    for source, place in {**PLACES, **built}.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (root / source).is_dir() else shutil.copyfile
         copy(root / source, folder / place)

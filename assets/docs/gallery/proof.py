@@ -26,5 +26,5 @@ print(bound(problem, result.assignment))
 print(bound(problem, solve(problem, "adgm1").assignment))
 
 # %%
-# Machines and their places; shades are the last relaxed assignment.
-figures.assignment(result.x, result.pairs, title=f"energy {result.energy:g}")
+# Which machine stands on which place.
+figures.assignment(problem.matrix(result.assignment.astype(float)), result.pairs, title=f"energy {result.energy:g}")

@@ -19,7 +19,9 @@ from experiments.tools.documentation.shown import Example, notebook
 RESULTS = ROOT / "assets" / "results"
 INCLUDED = re.compile(r"^\{\{ (\S+) (\w+) \}\}$", re.M)  # {{ adgm/reference.py step }}
 CARDS = re.compile(r"^\{\{ ([\w ]+) \}\}$", re.M)  # {{ photographs points }}
-FRONT = re.compile(r"from adgm_explorer\.features import (match|Matching)\b")  # what the package itself offers
+FRONT = re.compile(
+    r"from adgm_explorer\.features import (match|match_views|Matching)\b"
+)  # what the package itself offers
 MADE = {"methods": tables.methods, "models": tables.models, "datasets": tables.datasets, "commands": tables.commands}
 PICTURES = {"match.png": "app.png"}  # of the README
 

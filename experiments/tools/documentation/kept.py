@@ -37,7 +37,7 @@ class Kept:
         block = found[1] is not None
         latex = (found[1] or found[2]).strip()
         latex = latex.replace(r"\sum_", r"\sum\limits_") if block else latex  # else limits stand beside the sign
-        math = needed("latex2mathml.converter").convert(latex, "block" if block else "inline")
+        math = needed("latex2mathml.converter").convert(latex, display="block" if block else "inline")
         drawn = f'<div class="formula">{math}</div>' if block else math
         return f"\n\n{self.keep(drawn)}\n\n" if block else self.keep(drawn, "span")
 

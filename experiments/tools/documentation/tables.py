@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import inspect
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -140,5 +139,5 @@ def source(path: str, name: str, root: str) -> str:
     text = Path(root, path).read_text(encoding="utf-8")
     for node in ast.parse(text).body:
         if getattr(node, "name", None) == name:
-            return inspect.cleandoc(ast.get_source_segment(text, node) or "")
+            return ast.get_source_segment(text, node) or ""
     raise ValueError(f"{path} has no {name}")
