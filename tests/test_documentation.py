@@ -51,6 +51,19 @@ def test_programs_and_commands_are_marked_as_what_they_are():
         assert text.count("```") % 2 == 0 and not re.search(r"^ {4}(python|adgm|pip)", text, re.M), name
 
 
+def test_commands_that_are_only_shown_exist(capsys):
+    shown = 0
+    for name in WITH_CODE:
+        for line in "".join(text for kind, text in blocks(name) if kind == "console").splitlines():
+            program, *words = shlex.split(line, comments=True)
+            if program != "adgm-explorer":
+                continue
+            parser = features.__main__.parser() if words[0] != "experiments" else commands.parser()
+            parser.parse_args(words[words[0] == "experiments" :])
+            shown += 1
+    assert shown > 3, capsys.readouterr().err
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in WITH_CODE if name not in TESTED_ELSEWHERE])
 def test_the_programs_and_commands_of_a_page_run(name, tmp_path, monkeypatch, request, capsys):
