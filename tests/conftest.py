@@ -1,22 +1,26 @@
 """What tests need from outside: the real data and a real browser. Missing ones skip, or fail where CI demands them.
 
-Files with a browser form one group, which one worker runs: they share one Chromium and one server. Every other file is
-a group of its own, so that what it builds is built once. The names of the files say which, because pytest-xdist's own
-mark for groups has no effect with pytest 9.2.
+Files with a browser form one group, which one worker runs: they share one Chromium and one server. Of the long tests,
+which take minutes there, every worker runs some, with a Chromium and a server of its own. Every other file is a group,
+so that what it builds is built once. The names of the files say which, because pytest-xdist's own mark for groups has
+no effect with pytest 9.2.
 """
 
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+from adgm import precompile
 from adgm._kernels import cache
 from adgm._kernels.interpreted import INTERPRETER
 from experiments.tools.browser import Server, Visit, chromium, chromium_path, serving
@@ -25,9 +29,14 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.load_profile("repeatable")
 
 
+# Several workers and a dozen servers load the same sources: compiled by one of them for all, whatever the shell says.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # How the names of their files end
 WITH_BROWSER = ("_browser.py", "test_boards.py", "test_canvas.py", "test_presses_long.py")
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
+TURNS = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
 def missing(what: str, demanded_by: str) -> None:
@@ -49,10 +58,31 @@ def pytest_sessionstart(session: pytest.Session) -> Iterator[None]:
     """Kernels are compiled once, before every worker, and every server that it starts, would do it for itself; the
     workers collect the tests meanwhile."""
     options = session.config.option
-    if getattr(options, "numprocesses", None) and not hasattr(session.config, "workerinput"):
+    controls = getattr(options, "numprocesses", None) and not hasattr(session.config, "workerinput")
+    if controls and not precompile.complete():
         command = [sys.executable, "-m", "adgm.precompile"]
         session.config.stash[COMPILING] = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     return (yield)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["turns"] = node.config.stash.setdefault(TURNS, tempfile.TemporaryDirectory()).name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """The first worker compiles what the tests import; the others begin when it has collected them, and load that."""
+    turns = getattr(session.config, "workerinput", {}).get("turns")
+    if turns is None:
+        return (yield)
+    collected = Path(turns, "collected")
+    with FileLock(Path(turns, "lock")) as turn:
+        if collected.exists():
+            turn.release()
+        result = yield
+        collected.touch()
+        return result
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -68,13 +98,10 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def group(file: str) -> str:
-    return "browser" if file.endswith(WITH_BROWSER) else file
-
-
 class ByFile(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
-        return group(nodeid.partition("::")[0])
+        file = nodeid.partition("::")[0]
+        return "browser" if file.endswith(WITH_BROWSER) and "not long" in self.config.option.markexpr else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -83,8 +110,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The group with the browser comes first, so that it is not left alone at the end."""
-    items.sort(key=lambda item: group(item.path.name) != "browser")
+    """Those with a browser come first, so that they are not left alone at the end."""
+    items.sort(key=lambda item: not item.path.name.endswith(WITH_BROWSER))
 
 
 @pytest.fixture(autouse=True)

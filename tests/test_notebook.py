@@ -192,10 +192,8 @@ def said(book) -> list[list[str]]:
     return [[one.text for one in cell.outputs if one.output_type == "stream"] for cell in notebooks.code_cells(book)]
 
 
-SLOWER = [pytest.param(name, marks=pytest.mark.long) for name in ("own-model", "debugging-a-failure")]
-
-
-@pytest.mark.parametrize("name", ["first-matching", *SLOWER])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["first-matching", "own-model", "debugging-a-failure"])
 def test_the_notebooks_run_and_say_what_they_are_stored_with(name):
     path = notebooks.NOTEBOOKS / f"{name}.ipynb"
     pytest.importorskip("nbclient", reason="nbclient runs the notebooks")

@@ -82,6 +82,7 @@ def listed(name: str) -> set[str]:
 def test_requirements_mirror_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert listed("requirements.txt") == set(project["dependencies"])
+    assert listed("requirements-test.txt") == set(project["optional-dependencies"]["test"])
     assert listed("requirements-dev.txt") == set(project["optional-dependencies"]["dev"])
     assert listed("assets/docs/requirements.txt") == set(project["optional-dependencies"]["docs"])
 

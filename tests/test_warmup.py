@@ -110,7 +110,7 @@ def test_the_compiler_begins_at_once_for_a_run_that_waits_for_it(beside):
 def test_the_match_page_brings_in_nothing_heavy_that_its_first_drawing_does_without():
     """Each of these takes as long to import as the page to draw; Streamlit's own tests of the app import pandas."""
     heavy = ["matplotlib", "pandas", "pyarrow", "scipy.spatial", "scipy.sparse", "scipy.interpolate", "pooch"]
-    pages = ["ui.learn", "ui.compare", "ui.debug.page", "ui.experiments", "experiments"]
+    pages = ["ui.learn.page", "ui.learn.chapters", "ui.compare", "ui.debug.page", "ui.experiments", "experiments"]
     load = "DATASETS['turntable'].load(points=3)"  # the first picture
     code = f"import sys, ui.match.page; from features.datasets import DATASETS; {load}; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
