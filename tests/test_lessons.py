@@ -1,21 +1,24 @@
 """What the chapters of the Learn page claim holds in numbers; every number that they say is counted again here."""
 
+import math
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from numpy.typing import NDArray
 
 from adgm import ADGM, prices, reference
 from adgm.costs.tables import Runtime
 from adgm.reference import Iterate
 from features import penalty_study
-from features.explain import lessons
+from features.explain import lessons, planar
 from features.recipe import OWN, Recipe
-from ui.learn import outliers, penalty, rounding, simplex, splitting, verdicts
+from ui.learn import formula, order, outliers, penalty, plane, rounding, simplex, splitting, step, verdicts
 from ui.learn.assignment import SIX
 from ui.learn.chapters import CHAPTERS
 
@@ -334,3 +337,79 @@ def test_dragged_points_travel_to_match_with_their_costs():
     x = np.eye(3)[list(best.matching)].ravel()
     assert problem.energy(x) == pytest.approx(best.energy)
     assert pair.left.points.labels == lessons.NAMES and not pair.judged
+
+
+# ---- sentences with a number or a comparison that no other test counts -----------------------------------------
+
+
+def test_trying_all_matchings_of_twenty_points_takes_more_than_the_page_says():
+    assert "with 20 there are more than 10¹⁸" in CHAPTERS["assignment"].question.because
+    assert 10**18 < math.factorial(20) < 10**19 and math.factorial(3) == len(SIX)
+
+
+def test_a_wrong_match_costs_more_in_edges_than_it_saves_in_looks():
+    """What the answer of chapter 2 gives as the reason."""
+    alone, together = lessons.structure(0.0), lessons.structure(1.0)
+
+    def costs(found: lessons.Solved) -> tuple[float, float]:
+        x = found.result.assignment.astype(float)
+        by_order = together.problem.energies([x, x])
+        return by_order[0], by_order[1]
+
+    (looks_alone, edges_alone), (looks, edges) = costs(alone), costs(together)
+    assert looks > looks_alone and edges_alone - edges > looks - looks_alone
+
+
+def test_what_is_asked_about_the_copy_is_what_the_page_then_shows():
+    order_ = CHAPTERS["order"]
+    assert tuple(order_.question.then.values()) == order.COPY
+    assert "by 60° and enlarged 1.6 times" in order_.task and "by 60° and enlarged 1.6 times" in order_.sheet.task
+    assert set(order.MODEL) | {"both", "neither"} == set(order_.question.options)
+    assert CHAPTERS["outliers"].question.then == {"price": outliers.FAIR}
+    assert "from 3 to 0.9" in CHAPTERS["outliers"].question.text and (outliers.HIGH, outliers.FAIR) == (3.0, 0.9)
+    assert (penalty_study.SEEDS, penalty_study.BAND) == (100, (0.1, 0.9))  # "the ten best and ten worst"
+    assert "of 9 iterations" in CHAPTERS["rounding"].sheet.question and splitting.LAST == 9
+    assert len(lessons.EXAMPLES) == 3 and all(lessons.solved(e.recipe).right < 8 for e in lessons.EXAMPLES.values())
+    assert ADGM().growth == 2 and formula.SYMBOLS["beta"].words.endswith("2 in the paper")
+
+
+def lagrangian(blocks: Sequence[NDArray[np.float64]], y: NDArray[np.float64], rho: float) -> float:
+    one, two = blocks
+    costs = sum(one[k] * float(lessons.costs_beside(k) @ two) for k in range(16))
+    return float(costs + y @ (one - two) + rho / 2 * ((one - two) ** 2).sum())
+
+
+def test_each_block_in_turn_makes_the_lagrangian_as_small_as_it_gets():
+    """The claim of the step by hand: no other block that obeys the rule makes L smaller."""
+    rng = np.random.default_rng(0)
+    for before, after in pairwise(lessons.trail()):
+        y, rho = before.duals[0], before.rho
+        old, new = before.blocks, after.blocks
+        values = [lagrangian(each, y, rho) for each in (old, (new[0], old[1]), new)]
+        assert values[0] >= values[1] - 1e-12 and values[1] >= values[2] - 1e-12
+        for _ in range(20):
+            other = rng.dirichlet(np.full(4, 0.5), 4)
+            assert lagrangian((other.T.ravel(), old[1]), y, rho) >= values[1] - 1e-9  # columns sum to one
+            assert lagrangian((new[0], other.ravel()), y, rho) >= values[2] - 1e-9
+        assert "as small as it gets for one block after the other" in CHAPTERS["step"].claim
+    largest = min(lessons.costs_beside(k).min() for k in range(16))
+    assert largest == pytest.approx(-1) and "scaled to −1 at most" in step.told({"part": "p₁", "iteration": 1})
+
+
+def test_speaker_notes_say_what_the_numbers_say():
+    gaps = [state.gap for state in lessons.trail()[1:]]
+    assert "iteration 1, where the blocks differ most" in CHAPTERS["split"].talk.say and gaps[0] == max(gaps)
+    assert "at last nothing is matched" in CHAPTERS["outliers"].talk.say
+    assert lessons.priced(min(outliers.PRICES)).metrics.matched == 0
+    assert lessons.structure(0.05).right < 30 == lessons.structure(0.25).right  # a first line turns orange again
+    energies = [lessons.penalised(rho).metrics.energy for rho in lessons.RHOS]
+    jumps = np.diff(energies)
+    assert "the energy jumps" in CHAPTERS["penalty"].talk.say and (jumps > 1).any() and (jumps < -1).any()
+    assert plane.COMPARED[0] == min(planar.RHOS) and plane.COMPARED[-1] == max(planar.RHOS)
+    second = splitting.blocks(1)[1].argmax(axis=1)
+    assert "largest entry another row needs" in CHAPTERS["rounding"].talk.say and len(set(second)) < 4
+
+
+def test_plain_adgm_gets_stuck_at_nothing_where_each_match_alone_costs():
+    assert "can get stuck at no match at all" in CHAPTERS["outliers"].question.because
+    assert lessons.trapped("adgm1").metrics.matched == 0 < lessons.trapped("adgm").metrics.matched

@@ -39,6 +39,12 @@ def tried(values: Values) -> lessons.Ranked:
     return next(each for each in ranked(values) if each.name == values["try"])
 
 
+def written_out(found: lessons.Ranked) -> str:
+    """The matching as it is read aloud."""
+    *most, last = (f"{name} and {NUMBERS[j]}" for name, j in zip(NAMES, found.matching, strict=True))
+    return f"{', '.join(most)}, {last}"
+
+
 def board(values: Values, choices: bool = True) -> dict[str, Any]:
     """The picture in the browser, with a button for every matching or without."""
     all_six = [each.matching for each in ranked(values)] if choices else []
@@ -55,7 +61,14 @@ def show_triangles(state: ChapterState) -> None:
     one, two = st.columns([2, 3])
     with one:
         x = np.eye(3)[list(now.matching)]
-        boards.matrices("learn assignment", [boards.matrix("Assignment matrix X", x, NAMES, NUMBERS)])
+        boards.matrices(
+            "learn assignment",
+            [
+                boards.matrix(
+                    "Assignment matrix X", x, NAMES, NUMBERS, note=f"{written_out(now)} are matched: a 1 each."
+                )
+            ],
+        )
     with two:
         if not state.done:
             st.caption("All six matchings, ranked, appear here when you have found the best one.")

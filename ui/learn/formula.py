@@ -69,7 +69,9 @@ SYMBOLS = {
 GLOSSARY = {
     "Assignment, matching": "Which left point goes with which right point. As a matrix: one row per left point, one "
     "column per right point, a 1 where two are matched.",
-    "Energy": "What a matching costs in all. The solver looks for the lowest.",
+    "Graph": "Points, and edges between some of them.",
+    "Candidate": "A right point that a left point may be matched with.",
+    "Energy": "What a matching costs in all; the same sum tells it of fractions. The solver looks for the lowest.",
     "Term": "One part of the energy: the cost of one match, or of two or three matches together.",
     "Edge": "Two points of one view, with their distance and direction.",
     "Descriptor": "Numbers that tell what the surroundings of a point look like.",
@@ -78,8 +80,9 @@ GLOSSARY = {
     "with the others held fixed, while multipliers and a penalty pull the blocks together.",
     "ADGM": "Alternating direction graph matching: ADMM for matching graphs, the method of this page.",
     "Block": "A copy of the assignment. ADGM keeps as many as the order of the costs, at least two.",
+    "Iteration": "One round: every block is solved once, then the multipliers move.",
     "Multiplier": "The disagreement between two blocks, added up over the iterations. It pushes them together.",
-    "Penalty ρ": "How much disagreement between the blocks costs.",
+    "Penalty ρ": "How much disagreement between the blocks costs. Small: they agree late; large: they hardly move.",
     "Residual": "The squared distance of the blocks, plus how far they just moved, squared.",
     "Converged": "The residual is nearly zero: the blocks agree and no longer move.",
     "Simplex": "All points with entries of zero or more that sum to one; with three entries, a triangle.",

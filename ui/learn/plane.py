@@ -84,12 +84,16 @@ def ends(values: Values) -> str:
 
 def explained(values: Values) -> str:
     """What the picture shows."""
-    arrows = "Purple arrows: the multiplier y. It pushes x₂ along y and x₁ the opposite way, until the points agree."
     if scene(values).convex:
-        return arrows
+        return (
+            "Purple arrows: the multiplier y adds up how far the points are apart, and pushes x₂ along y, x₁ the "
+            "opposite way. Right: the residual, their squared distance plus how far both moved, squared. Between "
+            "convex sets that meet, the points end at the lowest common point: this is proved."
+        )
     return (
-        "Two islands are **not convex**: x₂ goes to the nearer one, and points that agree on the wrong one stay there. "
-        "The sets of ADGM are convex, but its cost is not: it can get stuck in the same way."
+        "Two islands are **not convex**: x₂ goes to the nearer one, and points that agree on the wrong one stay there: "
+        "they are stuck. The sets of ADGM are convex, but its cost is not: it can get stuck in the same way, and that "
+        "it always converges is not proved."
     )
 
 
@@ -155,8 +159,8 @@ PLANE = Chapter(
     key="plane",
     title="ADMM in two dimensions",
     claim="ADMM gives each rule a point of its own; a multiplier and a penalty ρ make the points agree.",
-    task="x₁ must stay in the disc, x₂ in the other set, and lower is cheaper. Press Play; drag the sets, the start S "
-    "and ρ. Then try the two islands.",
+    task="Wanted: the lowest point of both sets. x₁ stays in the disc, x₂ in the other set. Press Play, then change ρ, "
+    "the sets and the start S. Try the two islands.",
     formula="[p1] ← nearest in set 1 to [p2] − «[y] + [down]¦[rho]»\n"
     "[p2] ← nearest in set 2 to [p1] + «[y]¦[rho]»\n[y] ← [y] + [rho] ([p1] − [p2])",
     source="equations (10), (11), (30) and (31) for two points",

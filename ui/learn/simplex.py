@@ -60,7 +60,7 @@ SIMPLEX = Chapter(
     claim="The nearest point that sums to one is found by taking the same amount from all entries; what would become "
     "negative is set to zero.",
     task="A left point splits its weight among three candidates; each split is a point of the triangle (the simplex). "
-    "Drag c and see where it lands.",
+    "c is where the costs pull it: drag c and see where it lands.",
     formula="[xi] = max([c]_{i} − [tau], 0),  Σ [xi] = 1",
     source="equation (29) for one row: the nearest point x to c",
     free={"c": FIRST},

@@ -23,7 +23,7 @@ def apart(values: Values) -> str:
     if not values["k"]:
         value = state.blocks[0][0]
         return f"Iteration 0, the start: the blocks agree, but on {value:.2f} everywhere, which is no matching."
-    told = f"Iteration {values['k']}: ‖x₁ − x₂‖² = {state.gap:.3g}"
+    told = f"Iteration {values['k']}: squared distance of the blocks ‖x₁ − x₂‖² = {state.gap:.3g}"
     return told + (". **Both are the same matching.**" if same_matching(values["k"]) else ".")
 
 
@@ -58,7 +58,8 @@ SPLIT = Chapter(
     title="Relax and split",
     claim="ADGM (alternating direction graph matching) keeps two copies of the assignment, each under half of the "
     "rules.",
-    task="Entries may now lie between 0 and 1. The two copies are called blocks.",
+    task="In a matching all rows and all columns sum to one: these are the rules. Entries may now lie between 0 and 1. "
+    "The two copies are called blocks.",
     formula="[x1] ∈ [Mc],  [x2] ∈ [Mr],  [x1] = [x2]",
     source="equations (25) to (27)",
     controls=(Control("k", "Iteration", tuple(range(LAST + 1)), 1, task="Step forward and watch both.", steps=True),),
@@ -66,7 +67,8 @@ SPLIT = Chapter(
     question=Question(
         "In block x₁, at the iteration you see: which sums are all one?",
         hint="Add up a row of x₁, then a column. Which of the two always gives 1?",
-        because="{answer}. x₁ obeys the column rule, x₂ the row rule; a matching must obey both.",
+        because="{answer}. x₁ obeys the column rule, x₂ the row rule; a matching must obey both. One rule alone is "
+        "easy to obey: the next chapter shows how.",
         options=("rows", "columns", "both", "neither"),
         depends=("k",),
     ),

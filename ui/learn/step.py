@@ -128,7 +128,7 @@ def gather(values: Values, now: Moment) -> list[dict[str, Any]]:
     words = {"kind": "words", "lines": told, "back": "Back to the sum" if at else None}
     return [
         shown(f"{other}, held fixed", now.other, at),
-        shown(f"F({name}, ·): cost beside each match", costs, at, pick=True),
+        shown(f"F({name}, ·): {name} with each other match", costs, at, pick=True),
         shown(f"p{'₁₂'[now.block]}", now.linear, (row, col), pick=True),
         words,
     ]
@@ -260,7 +260,7 @@ def told(values: Values) -> str:
     sums = "rows" if block_of(values) else "columns"
     sign = "plus" if block_of(values) else "minus"
     sentences = (
-        f"p{k} says what raising an entry of x{k} costs while x{other} is held fixed. F: costs, the largest being −1.",
+        f"p{k} says what raising an entry of x{k} costs, x{other} held fixed. F: all costs, scaled to −1 at most.",
         f"c{k} makes L smallest if x{k} obeys no rule: x{other}, {sign} y/ρ, minus p{k}/ρ.",
         f"x{k} is the nearest block to c{k} whose {sums} sum to one: a {sums[:-1]}'s entries lose τ and are cut at 0.",
         "y grows where x₁ is larger than x₂: this makes c₁ smaller and c₂ larger next time.",
@@ -280,8 +280,8 @@ def sum_on_paper(values: Values) -> str:
 STEP = Chapter(
     key="step",
     title="One ADMM step by hand",
-    claim="An iteration makes the augmented Lagrangian L smaller for one block after the other; then the multiplier "
-    "moves.",
+    claim="An iteration makes the augmented Lagrangian L as small as it gets for one block after the other; then the "
+    "multiplier moves.",
     task="Step forward through p, c and x of both blocks, then y. Click an entry to follow it.",
     formula="L = {cost:[F]([x1], [x2])} + {multiplier:[yT] ([x1] − [x2])} + {penalty:«[rho]¦2» ‖[x1] − [x2]‖^{2}}\n"
     "{rule:[x1] ∈ [Mc], [x2] ∈ [Mr]}",
