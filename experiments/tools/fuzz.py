@@ -45,6 +45,7 @@ from features.tables import Table
 
 LONGEST = 500  # characters of a sentence
 SLOW, LARGE = 5.0, 500_000_000  # seconds of computing, bytes beyond what the program itself takes
+LONGEST_LINK = 20_000_000  # letters: with more in one message Streamlit closes the connection
 SILENCE = 60.0  # seconds without output from the process, however busy the machine
 CASES = 1000
 LARGE_EVERY = 20  # of so many files of a kind one is not damaged but large
@@ -154,7 +155,7 @@ def kinds() -> dict[str, Kind]:
         "recipe": Kind(
             lambda: [recipe.to_json().encode()], lambda data: Recipe.from_json(data.decode("utf-8", "replace"))
         ),
-        "link": Kind(lambda: [words], link),
+        "link": Kind(lambda: [words], link, lambda size, rng: grown(words, min(size, LONGEST_LINK), rng)),
         "formula": Kind(
             lambda: [text.encode() for text in READY.values()], lambda data: build(data.decode("utf-8", "replace"))
         ),
