@@ -33,6 +33,7 @@ from features.judge.metrics import (
 from features.models import MODELS
 from features.pairs import Pair, View
 from features.points.keypoints import Keypoints
+from oracles import matchings
 from problems import mixed, planted
 
 
@@ -201,6 +202,30 @@ def test_a_truth_with_outliers_is_completed_as_the_constraints_demand(seed, orde
         assert problem.energy(true.astype(float)) == pytest.approx(lowest)
     metrics = measure(pair_of((3, 4), truth), problem, true, "cost")
     assert metrics.added == 1 and metrics.accuracy == 1 and metrics.verdict == "both agree"
+
+
+@pytest.mark.parametrize("sides", [(EXACTLY_ONE, EXACTLY_ONE), (EXACTLY_ONE, AT_MOST_ONE), (AT_MOST_ONE, EXACTLY_ONE)])
+def test_of_a_truth_that_cannot_be_completed_as_much_stays_as_can_and_the_rest_costs_least(sides):
+    rng, crossed = np.random.default_rng(4), 0
+    shape = (4, 4) if sides == (EXACTLY_ONE, EXACTLY_ONE) else (3, 4) if sides[0] == EXACTLY_ONE else (4, 3)
+    for _ in range(60):
+        mask, costs = rng.random(shape) < 0.7, rng.normal(size=shape)
+        truth = np.where(rng.random(shape[0]) < 0.7, rng.permutation(4)[: shape[0]], -1)
+        truth[truth >= shape[1]] = -1
+        try:
+            problem = Problem(shape, [Dense(costs)], *sides, mask)
+            every = [(energy, problem.vector(matrix) > 0.5) for energy, matrix in matchings(problem)]
+        except ValueError:
+            continue
+        if every:
+            true = as_assignment(problem, truth)
+            most = max(int((x & true).sum()) for _, x in every)
+            found = true_assignment(problem, truth)
+            assert (found & true).sum() == most
+            least = min(energy for energy, x in every if (x & true).sum() == most)
+            assert problem.energy(found) == pytest.approx(least)
+            crossed += most < true.sum()
+    assert crossed
 
 
 def test_the_verdict_of_a_better_completion_of_the_truth_is_that_both_agree():

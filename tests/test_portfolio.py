@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adgm import ANY, AT_MOST_ONE, EXACTLY_ONE, METHODS, Sparse, iterate, solve
+from adgm.bounds.all_pairs import bytes_needed
 from adgm.bounds.bound import bound, hopeless
 from adgm.bounds.branch_and_bound import BoundState
 from adgm.search import portfolio
@@ -293,3 +294,11 @@ def test_a_member_begins_at_random_if_it_is_of_those_and_later_if_it_does_not_ho
         found = Portfolio()._restarted(problem, each, turn, best)
         moved = restart if turn == 0 else at is other
         assert found.roamed == moved and (found.restarted is not None) == moved
+
+
+def test_a_proof_of_third_order_is_looked_for_also_where_all_pairs_of_labels_would_not_fit():
+    for order, looked_for in ((3, True), (2, False)):
+        problem = replace(mixed((4, 4), order, rows=EXACTLY_ONE, cols=EXACTLY_ONE), memory=2000)
+        assert bytes_needed(problem) > problem.memory
+        assert Portfolio()._can_judge(problem) == looked_for
+        assert Portfolio()._can_judge(replace(problem, memory=1 << 30))

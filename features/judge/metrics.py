@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adgm import ANY, EXACTLY_ONE, Problem, State
+from adgm import EXACTLY_ONE, Problem, State
 from adgm.bounds.bound import checked
 from adgm.bounds.branch_and_bound import tolerance
 from adgm.costs.affinity import affinity
@@ -129,15 +129,7 @@ def true_assignment(problem: Problem, truth: ArrayLike) -> Assignment:
     slope = problem.gradient(chosen)
     span = float(np.ptp(slope)) or 1.0
     appeal = 0.6 + 0.3 * (slope.max() - slope) / span  # above ½, what a free side must exceed; below any true pair
-    busy = np.zeros(problem.n, bool)
-    for place, size, rule in (
-        (layout.row, problem.shape[0], problem.rows),
-        (layout.col, problem.shape[1], problem.cols),
-    ):
-        if rule != ANY:
-            busy |= np.bincount(place[chosen], minlength=size)[place] > 0
-    many = float(max(problem.shape))
-    return hungarian(problem, np.where(chosen, 2 * many, np.where(busy, -many, appeal)))
+    return hungarian(problem, appeal + 2.0 * max(problem.shape) * chosen)  # one true pair more than all others together
 
 
 @dataclass(frozen=True)

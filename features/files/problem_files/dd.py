@@ -41,6 +41,7 @@ FORM = {
 }
 WORDS = {word: len(form.split()) for word, form in FORM.items()}
 SPACE, NEWLINE = 32, 10
+WIDTH = 8  # bytes of a number
 MOST = dict.fromkeys(WORDS, LIMITS.nodes) | {"a": LIMITS.node_pairs, "e": LIMITS.pair_costs}  # lines of a kind
 MOST |= dict.fromkeys(("n0", "n1"), LIMITS.pair_costs)
 BLOCK = 1 << 21  # bytes of whole lines that are looked at together
@@ -147,7 +148,7 @@ def other_constraints(problem: Problem) -> str:
 
 def _parsed(data: bytes) -> tuple[dict[str, Lines], dict[str, Any]]:
     """All lines by their keyword, in arrays; and what our own comment says."""
-    found: dict[str, list[Lines]] = {word: [] for word in WORDS}
+    kept: dict[str, tuple[bytearray, bytearray]] = {word: (bytearray(), bytearray()) for word in WORDS}  # grow in place
     about: dict[str, Any] = {}
     begin = before = 0
     while begin < len(data):
@@ -156,18 +157,19 @@ def _parsed(data: bytes) -> tuple[dict[str, Lines], dict[str, Any]]:
         lines, ours = _block(data[begin:end], before)
         about = about or ours
         for word, some in lines.items():
-            found[word].append(some)
-            if (most := MOST[word]) < sum(len(one.number) for one in found[word]):
+            for grown, more in zip(kept[word], (some.number, some.values), strict=True):
+                grown += np.ascontiguousarray(more).tobytes()
+            if (most := MOST[word]) < len(kept[word][0]) // WIDTH:
                 raise ProblemFileError(f"there are more than {most} lines “{FORM[word]}”; that is the most accepted.")
         before += data.count(b"\n", begin, end)
-        begin, silent = end, before - sum(len(one.number) for some in found.values() for one in some)
+        begin, silent = end, before - sum(len(numbers) for numbers, _ in kept.values()) // WIDTH
         if silent > LIMITS.nodes:
             raise ProblemFileError(
                 f"{silent} lines are empty or comments up to line {before}; at most {LIMITS.nodes} are accepted."
             )
     joined = {
-        word: Lines(word, np.concatenate([one.number for one in some]), np.concatenate([one.values for one in some]))
-        for word, some in found.items()
+        word: Lines(word, np.frombuffer(numbers, np.int64), np.frombuffer(values).reshape(-1, WORDS[word] - 1))
+        for word, (numbers, values) in kept.items()
     }
     _check_order(joined)
     return joined, about
