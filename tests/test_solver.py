@@ -23,6 +23,7 @@ from adgm import (
     iterate,
     reference,
     solve,
+    solver,
 )
 from adgm.options import option, options
 from adgm.problem import CONSTRAINTS
@@ -416,3 +417,22 @@ def test_the_first_block_of_a_square_problem_obeys_the_columns_and_the_others_th
     first, *others = method.step(problem, start_somewhere(problem, method, 0), 1).blocks.reshape(-1, 3, 3)
     assert np.abs(first.sum(axis=0) - 1).max() < 1e-12
     assert all(np.abs(block.sum(axis=0) - 1).max() > 1e-3 for block in others)
+
+
+def test_every_so_many_iterations_are_rounded_wherever_the_steps_end(monkeypatch):
+    problem, rounded = mixed((5, 6), order=2), []
+    original = solver.best_rounding
+    monkeypatch.setattr(solver, "best_rounding", lambda p, x, how: rounded.append(x.copy()) or original(p, x, how))
+    method = ADGM(round_every=7, warmup=1000, tol=0.0)
+    state = method.init(problem)
+    for steps in (3, 20, 12):  # 7, 14, 21, 28 and 35
+        state = method.step(problem, state, steps)
+    plain, expected = ADGM(warmup=1000, tol=0.0), []
+    state = plain.init(problem)
+    for iteration in range(1, 36):
+        state = plain.step(problem, state, 1)
+        if iteration % 7 == 0:
+            expected.append(state.x)
+    assert len(rounded) == 5
+    for found, x in zip(rounded, expected, strict=True):
+        assert_array_equal(found, x)

@@ -162,6 +162,30 @@ def test_how_many_move_along_the_lines_by_chance():
     assert along(on_plane, level, left, left + sideways, 3.0) == 0.0
 
 
+@pytest.mark.parametrize(("close", "counts"), [(33, False), (34, True)])
+def test_along_lines_counts_from_eight_standard_deviations_on(close, counts):
+    """100 matches 10 px off the plane, each within 1.5 px of its line by chance with p = 2/π arcsin 0.15."""
+    p = 2 / np.pi * np.arcsin(0.15)
+    assert (close - 100 * p > 8 * np.sqrt(100 * p * (1 - p))) == counts
+    left = scattered(100)
+    identity = Map("affine", np.eye(3), np.zeros(100, bool), 0.0, 0.0)
+    level = Map("fundamental", np.array([[0, 0, 0], [0, 0, -1.0], [0, 1, 0]]), np.zeros(100, bool), 0.0, 0.0)
+    gaps = np.where(np.arange(100)[:, None] < close, [10.0, 0.0], [0.0, 10.0])
+    assert along(identity, level, left, left + gaps, 3.0) == pytest.approx((close - 100 * p) * counts)
+
+
+def test_of_two_that_want_a_place_the_one_goes_first_whose_looks_and_squared_gap_are_less(monkeypatch):
+    left = np.array([[0.0, 0.0], [1.8, 0.0]])  # gaps of 0.6 and of 0 thresholds
+    looks = np.full((2, 21), 10.0)
+    looks[:, 0] = 3.0, 6.0
+    right = np.concatenate([[[1.8, 0.0]], 1000.0 + scattered(20)])
+    monkeypatch.setattr("features.judge.verification.appearance_cost", lambda *views: looks)
+    pair = Pair(View(None, Keypoints(left)), View(None, Keypoints(right)))
+    common = np.quantile(looks, 0.1)
+    assert 3 / common + 0.36 > 6 / common > 3 / common + 0.216 and looks[0, 0] < looks[1, 0] < common
+    assert missing(pair, np.empty((0, 2), np.int64), np.eye(3), 3.0).tolist() == [[1, 0]]
+
+
 def sampson(matrix, one, other):
     """Squared first-order distance of a match from x₂ᵀ F x₁ = 0, by numeric derivatives."""
 
