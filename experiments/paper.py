@@ -118,6 +118,22 @@ def photographs() -> tuple[Panel, ...]:
     )
 
 
+LEARNED = "aliked"
+GRAPHLESS = Variant("The same without its graph, verified by a map", "lap", verified=True)
+LEARNED_METHODS = ("adgm", VERIFIED.name, "lap", GRAPHLESS.name)
+LEARNED_METHODS += ("mutual", "mutual+magsac", "lightglue", "lightglue+magsac")
+
+
+def learned_photographs() -> tuple[Panel, ...]:
+    """The same pairs on the points of a network."""
+    sweep = ("drawn", "dataset.number", tuple(range(2, LAST + 1)), "Second photograph")
+    return tuple(
+        Panel(scene, "oxford", "photo", *sweep, count=1, dataset_params=chosen)
+        for scene in SCENES
+        for chosen in [{"scene": scene, "points": 600, "slants": "never", "detector": LEARNED}]
+    )
+
+
 BUILTIN = (
     Experiment(
         "table1",
@@ -191,6 +207,16 @@ BUILTIN = (
         about="600 SIFT points in each photograph, the same for every method; right is within 4 px of the known map.",
         measures=("right", "precision", "accuracy"),
         variants=(VERIFIED,),
+    ),
+    Experiment(
+        "photos-learned",
+        "Photographs: Oxford, on learned points, beside LightGlue",
+        learned_photographs(),
+        LEARNED_METHODS,
+        about="600 ALIKED points in each photograph, the same for every method; right is within 4 px of the known map. "
+        "Needs the extra 'learned'.",
+        measures=("right", "precision", "accuracy"),
+        variants=(VERIFIED, GRAPHLESS),
     ),
     Experiment(
         "gmbench",

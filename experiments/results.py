@@ -230,9 +230,25 @@ def photos_section() -> str:
     return "\n".join([head, photos.text(content), "", provenance(content, declared)])
 
 
+def learned_section() -> str:
+    """The same on learned points, once rows are shipped."""
+    content = store.read(SHIPPED / "photos-learned.jsonl.gz")
+    if not content.runs:
+        return ""
+    declared = summary.declared(content)
+    head = f"## {declared.title}\n\n`python -m experiments photos --learned`\n\n{LEARNED}"
+    return "\n".join([head, photos.learned_text(content), "", provenance(content, declared)])
+
+
 def text() -> str:
     """The whole file."""
-    studies: tuple[Callable[[], str], ...] = (stuck_section, rivals_section, photos_section, gmbench_section)
+    studies: tuple[Callable[[], str], ...] = (
+        stuck_section,
+        rivals_section,
+        photos_section,
+        learned_section,
+        gmbench_section,
+    )
     parts = [HEAD, EXAMPLE, *map(section, ABOUT), *(study() for study in studies), PROOFS, SPARSE, SPEED]
     return "\n".join(part.rstrip() + "\n" for part in parts if part)
 

@@ -17,7 +17,7 @@ from features.datasets.download import data_dirs, find
 from features.pairs import SIDES, Pair, View, found_in
 from features.parameters import Parameter, seed_parameter
 from features.points.images import Image, decode
-from features.points.keypoints import DETECTORS
+from features.points.keypoints import DETECTORS, Keypoints, detect
 
 SCENES = {
     "graf": "view",
@@ -37,6 +37,12 @@ SLANTS = ("where needed", "never")
 def photograph(scene: str, number: int) -> Image:
     path = find(f"oxford/{scene}/img{number}.png")
     return decode(path.read_bytes(), name=path.name)
+
+
+@lru_cache(maxsize=LAST)
+def _spots(scene: str, number: int, detector: str, points: int) -> Keypoints:
+    """The points of one photograph: all pairs of a scene share the first."""
+    return detect(photograph(scene, number), detector, points)
 
 
 @lru_cache(maxsize=64)
@@ -59,7 +65,10 @@ def load(
 ) -> Pair:
     """The points that a detector finds in the two photographs; right is what lies within the tolerance of the map."""
     pictures = photograph(scene, 1), photograph(scene, number)
-    found = found_in(pictures, detector, dict.fromkeys(SIDES, points), slants == SLANTS[0])
+    if slants == SLANTS[0]:
+        found = found_in(pictures, detector, dict.fromkeys(SIDES, points), True)
+    else:
+        found = _spots(scene, 1, detector, points), _spots(scene, number, detector, points)
     left, right = (View(picture if images else None, spots) for picture, spots in zip(pictures, found, strict=True))
     name = f"Oxford {scene}, photographs 1 and {number}"
     working = np.diag([pictures[1].scale] * 2 + [1.0]) @ homography(scene, number)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.judge.verification import FAMILIES, THRESHOLD, Kind, fit
+from features.latest import latest
 from features.pairs import Pair
 from features.points import learned
 from features.points.descriptors import DESCRIPTORS, ROOTED, appearance_cost
@@ -129,6 +130,20 @@ def obeying(pair: Pair, matching: NDArray[np.int64], geometry: str, threshold: f
     return matching
 
 
+@latest
+def _glued(pair: Pair) -> NDArray[np.int64]:
+    """LightGlue's partner of every left point, −1 for none; once for both of its entries."""
+    points, images = (pair.left.points, pair.right.points), (pair.left.image, pair.right.image)
+    looks = points[0].looks, points[1].looks
+    if images[0] is None or images[1] is None or looks[0] is None or looks[1] is None:
+        raise ValueError("It needs the images of both sides.")
+    sizes = images[0].size, images[1].size
+    found = learned.matched(points[0].looks_by, (points[0].xy, points[1].xy), (looks[0], looks[1]), sizes)
+    matching = np.full(len(points[0]), -1, np.int64)
+    matching[found[:, 0]] = found[:, 1]
+    return matching
+
+
 @dataclass(frozen=True)
 class LightGlue:
     """The learned matcher of points that a network found (see `features.points.learned`), and what `Ransac` has."""
@@ -148,15 +163,7 @@ class LightGlue:
         """For every left point its partner, −1 for none."""
         if why := self.refusal(pair):
             raise ValueError(f"It {why}." if why.startswith("matches") else why)
-        points, images = (pair.left.points, pair.right.points), (pair.left.image, pair.right.image)
-        looks = points[0].looks, points[1].looks
-        if images[0] is None or images[1] is None or looks[0] is None or looks[1] is None:
-            raise ValueError("It needs the images of both sides.")
-        sizes = images[0].size, images[1].size
-        found = learned.matched(points[0].looks_by, (points[0].xy, points[1].xy), (looks[0], looks[1]), sizes)
-        matching = np.full(len(points[0]), -1, np.int64)
-        matching[found[:, 0]] = found[:, 1]
-        return obeying(pair, matching, self.geometry, self.threshold)
+        return obeying(pair, _glued(pair).copy(), self.geometry, self.threshold)
 
 
 @dataclass(frozen=True)
