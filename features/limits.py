@@ -45,6 +45,8 @@ class Limits:
     joint_bytes: int = 1 << 31  # for the listed costs of all pairs of several views
     build_bytes: int = 1 << 30  # for its edges and vectors
     table_bytes: int = 1 << 30  # for its tables while it is solved
+    batch_images: int = 1000  # of many pairs
+    batch_pairs: int = 20_000
     # Work
     running: int = CORES  # jobs that compute at the same time
     waiting: int = 60  # jobs beside those, asleep or in the queue
@@ -97,6 +99,8 @@ PUBLIC = Limits(
     pair_costs=2_000_000,
     detected=1_000,
     variables=250_000,
+    batch_images=20,
+    batch_pairs=60,
     views=16,
     joint_bytes=200_000_000,
     build_bytes=150_000_000,

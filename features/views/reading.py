@@ -71,7 +71,7 @@ def views_in_zip(data: bytes, name: str = "images.zip", *, count: int | None = N
         raise ViewsFileError(f"{title} holds more than {10 * LIMITS.archive_files} files; that is the most accepted.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [member for member in archive.infolist() if _is_image(member.filename)]
+            members = [member for member in archive.infolist() if is_image(member.filename)]
             members.sort(key=lambda member: natural(member.filename))
             chosen = _spread(members, count)
             total = sum(member.file_size for member in chosen)
@@ -97,7 +97,7 @@ def views_in_folder(folder: str | Path, *, count: int | None = None) -> ViewSet:
     place = Path(folder)
     if not place.is_dir():
         raise ViewsFileError(f"{folder} is not a folder.")
-    paths = sorted((path for path in place.iterdir() if path.is_file() and _is_image(path.name)), key=_by_name)
+    paths = sorted((path for path in place.iterdir() if path.is_file() and is_image(path.name)), key=_by_name)
     return of_files([Named(path.name, file_bytes(path)) for path in _spread(paths, count)], place.name)
 
 
@@ -166,7 +166,7 @@ def _length(video: cv2.VideoCapture) -> int:
     return length
 
 
-def _is_image(name: str) -> bool:
+def is_image(name: str) -> bool:
     path = PurePosixPath(name)
     return path.suffix.lower() in IMAGES and not path.name.startswith(".") and "__MACOSX" not in path.parts
 
