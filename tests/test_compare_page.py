@@ -291,3 +291,11 @@ def test_the_worker_is_the_only_thread_that_is_left_and_it_ends():
     series = begin("sm")
     series.wait(30)
     assert threading.active_count() <= before
+
+
+def test_only_a_gap_that_is_proved_to_be_none_is_told_as_none():
+    row = begin("lap").wait(60).rows[0]
+    for gap, told in ((0.0, 0.0), (1e-9, 0.01), (0.012301, 1.24), (0.5, 50.0)):
+        (one,) = table_records("cost", [replace(row, gap=gap)])
+        assert one["Gap"] == told
+        assert f"{told:.2f}%" in comparison.table([replace(row, gap=gap)]).lines[0]

@@ -245,6 +245,11 @@ def _header(rows: Sequence[Row]) -> list[str]:
     return ["method", *truth, WORD[metrics.sense], *beside, "/ best", *gap, "iterations", "seconds", "to best"]
 
 
+def gap_percent(gap: float) -> float:
+    """A gap in percent, rounded up to two decimals: 0 only where it is proved to be none."""
+    return math.ceil(1e4 * gap) / 100 if math.isfinite(gap) else gap
+
+
 def _bounded(rows: Sequence[Row]) -> bool:
     return any(row.gap is not None for row in rows)
 
@@ -262,7 +267,7 @@ def _lines(rows: Sequence[Row]) -> Iterator[tuple[list[str], bool]]:
         cells += [] if m.ratio is None else [_share(m.ratio)]
         cells.append(_share(ratio(m.energy, lowest)))
         if _bounded(rows):
-            cells.append("–" if row.gap is None else f"{row.gap:.2%}")
+            cells.append("–" if row.gap is None else f"{gap_percent(row.gap):.2f}%")
         cells += [str(row.result.iterations), f"{row.result.seconds:.3f}", f"{row.result.seconds_to_best:.3f}"]
         yield cells, is_best(row, rows)
 

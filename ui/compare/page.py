@@ -364,7 +364,7 @@ def table_records(sense: Sense, rows: Sequence[comparison.Row]) -> Iterable[dict
             record["/ truth"] = None if m is None else m.ratio
         record["/ best"] = None if m is None else ratio(m.energy, lowest)
         if bounded:
-            record["Gap"] = None if row.gap is None else 100 * row.gap
+            record["Gap"] = None if row.gap is None else comparison.gap_percent(row.gap)
         record["Iterations"] = None if result is None else result.iterations
         record["Seconds"] = None if result is None else result.seconds
         record["To best"] = None if result is None else result.seconds_to_best
