@@ -39,12 +39,6 @@ def tried(values: Values) -> lessons.Ranked:
     return next(each for each in ranked(values) if each.name == values["try"])
 
 
-def written_out(found: lessons.Ranked) -> str:
-    """The matching as it is read aloud."""
-    *most, last = (f"{name} and {NUMBERS[j]}" for name, j in zip(NAMES, found.matching, strict=True))
-    return f"{', '.join(most)}, {last}"
-
-
 def board(values: Values, choices: bool = True) -> dict[str, Any]:
     """The picture in the browser, with a button for every matching or without."""
     all_six = [each.matching for each in ranked(values)] if choices else []
@@ -65,7 +59,7 @@ def show_triangles(state: ChapterState) -> None:
             "learn assignment",
             [
                 boards.matrix(
-                    "Assignment matrix X", x, NAMES, NUMBERS, note=f"{written_out(now)} are matched: a 1 each."
+                    "Assignment matrix X", x, NAMES, NUMBERS, note=f"Row A: A goes with {NUMBERS[now.matching[0]]}"
                 )
             ],
         )

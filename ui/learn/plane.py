@@ -152,7 +152,8 @@ def show_plane(state: ChapterState) -> None:
     heard = number if read == {name: values[name] for name in NAMES} else None  # else an address has brought the values
     locked = [name for name in NAMES if presenter.locked(name)]
     boards.plane("learn plane", board(values) | {"heard": heard, "locked": locked}, changed)
-    st.caption(explained(values))
+    with st.container(key="learn-aside"):
+        st.caption(explained(values))
 
 
 PLANE = Chapter(

@@ -2,6 +2,7 @@
 
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-opacity", "opacity",
   "font-family", "font-size", "font-weight", "font-style", "text-anchor", "dominant-baseline", "visibility", "display"];
+const DRAWN = "[data-picture]";  // what is laid out as text and boxes, and still is a picture
 const SMALLEST = 120;           // pixels: what is smaller is an icon
 const SHARP = 2;                // pixels of a file for one of the screen
 
@@ -16,7 +17,9 @@ function found() {
   const main = document.querySelector('[data-testid="stMain"]') ?? document.body, seen = [];
   for (const one of everything(main)) {
     const isSheet = one instanceof HTMLCanvasElement, isDrawing = one instanceof SVGSVGElement && !one.parentElement?.closest?.("svg");
-    if (!isSheet && !isDrawing) continue;
+    const isLaid = one.matches(DRAWN);
+    if (!isSheet && !isDrawing && !isLaid) continue;
+    if (!isLaid && one.closest(DRAWN)) continue;   // it is part of that one
     const { width, height } = one.getBoundingClientRect();
     if (Math.min(width, height) >= SMALLEST && !one.closest('[data-testid="stDataFrame"]') && one.checkVisibility()) seen.push(one);
   }
@@ -25,19 +28,70 @@ function found() {
 
 function nameOf(picture, k) {
   const host = picture.closest("[aria-label]") ?? picture.getRootNode().host?.closest("[aria-label]");
-  const words = (picture.getAttribute("aria-label") ?? host?.getAttribute("aria-label") ?? "").split(/[:.;]/)[0].trim();
+  const words = (picture.dataset?.picture ?? picture.getAttribute("aria-label") ?? host?.getAttribute("aria-label") ?? "").split(/[:.;]/)[0].trim();
   return words && words.length < 60 ? words : `Picture ${k + 1}`;
 }
 
 const paper = () => getComputedStyle(document.querySelector('[data-testid="stApp"]') ?? document.body).backgroundColor;
 
-function asSvg(drawing) {
-  const copy = drawing.cloneNode(true), { width, height } = drawing.getBoundingClientRect();
+// What is laid out as a drawing of its own: boxes with their colours, texts where they stand, drawings within.
+function laidOut(root) {
+  const from = root.getBoundingClientRect(), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const make = (tag, attributes, text) => {
+    const one = svg.appendChild(document.createElementNS(svg.namespaceURI, tag));
+    for (const [name, value] of Object.entries(attributes)) one.setAttribute(name, value);
+    if (text) one.textContent = text;
+    return one;
+  };
+  make("rect", { width: from.width, height: from.height, fill: paper() });
+  for (const one of root.querySelectorAll("*")) {
+    if (one.closest("svg")) {
+      if (!(one instanceof SVGSVGElement)) continue;
+      const { x, y, width, height } = one.getBoundingClientRect(), inner = svg.appendChild(styled(one));
+      for (const [name, value] of Object.entries({ x: x - from.x, y: y - from.y, width, height })) inner.setAttribute(name, value);
+      continue;
+    }
+    const look = getComputedStyle(one), box = one.getBoundingClientRect(), outline = parseFloat(look.outlineWidth) || 0;
+    const place = { x: box.x - from.x, y: box.y - from.y, width: box.width, height: box.height, rx: parseFloat(look.borderRadius) || 0 };
+    if (look.backgroundColor !== "rgba(0, 0, 0, 0)") make("rect", { ...place, fill: look.backgroundColor });
+    if (outline && look.outlineStyle !== "none") make("rect", { ...place, fill: "none", stroke: look.outlineColor, "stroke-width": outline });
+    if (parseFloat(look.borderBottomWidth) && look.borderBottomStyle !== "none" && !parseFloat(look.borderTopWidth)) {
+      make("rect", { x: place.x, y: place.y + place.height - 3, width: place.width, height: 3, fill: look.borderBottomColor });
+    }
+    for (const node of one.childNodes) if (node.nodeType === Node.TEXT_NODE && node.data.trim()) lines(node).forEach(({ text, x, y, right }) => make("text",
+      { x: x - from.x, y: y - from.y, fill: look.color, "fill-opacity": look.opacity, "dominant-baseline": "central", "font-family": look.fontFamily,
+        "font-size": look.fontSize, "font-weight": look.fontWeight,
+        textLength: right - x, lengthAdjust: "spacingAndGlyphs" }, text));    // as wide in whatever font it is shown
+  }
+  return svg;
+}
+
+function lines(node) {          // a text as it is broken, each line with its left end and middle
+  const range = document.createRange(), found = [];
+  [...node.data].reduce((at, letter) => {
+    range.setStart(node, at);
+    range.setEnd(node, at + letter.length);
+    const box = range.getClientRects()[0], last = found.at(-1);
+    if (box && last && Math.abs(last.y - box.y - box.height / 2) < 3) Object.assign(last, { text: last.text + letter, right: Math.max(last.right, box.right) });
+    else if (box && box.width) found.push({ text: letter, x: box.x, right: box.right, y: box.y + box.height / 2 });
+    return at + letter.length;
+  }, 0);
+  return found;
+}
+
+function styled(drawing) {
+  const copy = drawing.cloneNode(true);
   const [mine, theirs] = [[drawing, ...drawing.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];
   mine.forEach((one, k) => {
     const look = getComputedStyle(one);
     theirs[k].setAttribute("style", LOOKS.map((name) => `${name}:${look.getPropertyValue(name)}`).join(";"));
   });
+  return copy;
+}
+
+function asSvg(drawing) {
+  const { width, height } = drawing.getBoundingClientRect();
+  const copy = drawing instanceof SVGSVGElement ? styled(drawing) : laidOut(drawing);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   if (!copy.getAttribute("viewBox")) copy.setAttribute("viewBox", `0 0 ${width} ${height}`);
   copy.setAttribute("width", width);
@@ -100,7 +154,7 @@ function row(picture, k, page) {
   const label = Object.assign(document.createElement("span"), { textContent: name, title: name });
   made.append(label, button("PNG", async () => blobOf(await asSheet(picture), "image/png")),
     button("PDF", async () => asPdf(await asSheet(picture))));
-  if (picture instanceof SVGSVGElement) made.append(button("SVG", async () => asSvg(picture)));
+  if (!(picture instanceof HTMLCanvasElement)) made.append(button("SVG", async () => asSvg(picture)));
   return made;
 }
 

@@ -20,7 +20,7 @@ function toldEdges(sides, matching, names) {
 class Graphs extends Drawing {
   constructor(root) {
     super(root, 2 * COLUMNS * SQUARE + BETWEEN, ROWS * SQUARE);
-    this.svg.style.setProperty("--tall", "min(15.8rem, var(--most, 100rem) - 6.2rem)");
+    this.svg.style.setProperty("--tall", "min(14.4rem, var(--most, 100rem) - 6.2rem)");
     this.told = element(root, "div", "told");
     this.told.ariaLive = "polite";
     this.choices = element(root, "div", "plane-tools");

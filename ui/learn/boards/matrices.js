@@ -3,6 +3,7 @@
 class Matrices {
   constructor(root) {
     this.root = element(root, "div", "matrices");
+    this.root.dataset.picture = "Matrices";   // what Export and share takes away as one picture
   }
 
   update({ data, setStateValue }) {

@@ -3,8 +3,10 @@ const POINTS = { wide: 250, tall: 150 };
 
 class Steps {
   constructor(root) {
-    this.heads = element(root, "div", "heads");
-    this.root = element(root, "div", "steps");
+    const both = element(root, "div", "");
+    both.dataset.picture = "The sub-step";    // what Export and share takes away as one picture
+    this.heads = element(both, "div", "heads");
+    this.root = element(both, "div", "steps");
   }
 
   update({ data, setStateValue }) {
