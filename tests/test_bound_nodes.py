@@ -226,3 +226,13 @@ def test_what_every_matching_pays_moves_no_margin_however_far_the_search_comes()
         assert here.certified == there.certified == (near < 1) and here.at_least > here.margin - near
         assert there.at_least == pytest.approx(here.at_least, abs=1e-6)
         assert there.margin == pytest.approx(here.margin, abs=1e-6)
+
+
+@pytest.mark.parametrize("root", [Root, tied.TiedRoot])
+def test_what_rounding_may_have_added_is_taken_off_every_bound(root):
+    node = replace(root(small(3)).node(), error=0.5)
+    after, _ = node.swept(np.inf, 0.7, (0, 0), False)
+    assert after.error >= 0.5 and np.isfinite(after.base)
+    assert after.lower == after.base - after.error
+    for one in after.branches(1e9):
+        assert one.lower == max(after.lower, after.base + after.costs.single[one.pending] - after.error)

@@ -1,14 +1,17 @@
 """The Match page's buttons and values without a browser: what was pressed holds and is shown."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import streamlit as st
+from numpy.testing import assert_array_equal
 
 from test_match_page import ADDRESSES, SMALL, Page
 from ui.match import page as match
-from ui.shell.session_slots import APART, EDIT, GRAPH, LATE, LIMIT, PACE, POLISH, RUN, START
+from ui.shell.session_slots import APART, CANVAS, EDIT, GRAPH, LATE, LIMIT, PACE, POLISH, RUN, START
 
 
 def test_ten_times_ten_while_paused_is_a_hundred_and_shown():
@@ -44,6 +47,20 @@ def test_a_run_that_was_asked_for_is_started_by_the_next_drawing_if_this_one_is_
     assert RUN.name not in page.test.session_state and page.test.session_state[START.name]
     page.run().test.session_state[RUN.name].job.wait(60)
     assert page.run().says("· run 1") and START.name not in page.test.session_state
+
+
+def test_points_that_stay_keep_what_was_measured_at_them_when_one_goes_and_another_comes():
+    page = Page({"data": "warp", "data.points": "12", "model": "B", "method": "lap"})
+    slot, before = f"canvas edits {CANVAS}", page.chosen.pair.left.points
+    kept, count = page.test.session_state[slot], len(before)
+    assert before.size is not None and before.angle is not None and len(set(before.angle.tolist())) > 2
+    left = np.concatenate([kept.left[1:], [[7.0, 9.0]]])
+    numbers = (*range(1, count), -1)
+    page.test.session_state[slot] = replace(kept, revision=1, left=left, origin=(numbers, kept.origin[1]))
+    after = page.run().chosen.pair.left.points
+    assert_array_equal(after.size[:-1], before.size[1:])
+    assert_array_equal(after.angle[:-1], before.angle[1:])
+    assert after.angle[-1] == 0.0 and after.size[-1] == np.median(before.size)
 
 
 # What a browser shows that was never sent a value: what the widget itself carries.
