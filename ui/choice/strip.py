@@ -1,5 +1,6 @@
 """The strip below the frame: your own photographs first, then the examples with a thumbnail each, one click apart."""
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,16 @@ _KEY = "examples"
 def show() -> None:
     """The strip; drawn last of a page, as thumbnails that have not been made yet take longer than the page."""
     locked = presenter.locked("images") or presenter.locked("model")
+    chips(_KEY, [_item(one) for one in EXAMPLES], _take, locked=locked)
+
+
+def chips(key: str, items: Sequence[Mapping[str, Any]], take: Callable[[Any], None], *, locked: bool = False) -> None:
+    """A strip of these, each with `title`, `about`, `src` (a thumbnail or nothing), `on` (whether it is chosen) and
+    `own` (whether it stands for one's own pictures); the title of one that is clicked is told to `take`."""
     _COMPONENT(
-        key=_KEY,
-        data=[{"items": [_item(one) for one in EXAMPLES], "locked": locked}],
-        on_take_change=_take,
+        key=key,
+        data=[{"items": list(items), "locked": locked}],
+        on_take_change=lambda: take(st.session_state[key].get("take")),
     )
 
 
@@ -36,9 +43,8 @@ def _item(example: gallery.Example) -> dict[str, Any]:
     }
 
 
-def _take() -> None:
+def _take(sent: Any) -> None:
     """A chip was clicked; what a browser sends may be anything."""
-    sent = st.session_state[_KEY].get("take")
     for example in EXAMPLES:
         if example.title == sent:
             if example is gallery.YOURS and gallery.chosen(example):

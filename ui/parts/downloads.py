@@ -24,6 +24,7 @@ MIME = {
     "json": "application/json",
     "toml": "application/toml",
     "npz": "application/octet-stream",
+    "db": "application/octet-stream",
     "zip": "application/zip",
     "dd": "text/plain",
     "py": "text/x-python",

@@ -54,6 +54,7 @@ class Page:
 PAGES = (
     Page("match", "Match", ":material/share:", default=True, settings=True),
     Page("learn", "Learn", ":material/school:"),
+    Page("views", "Views", ":material/view_carousel:", settings=True),
     Page("compare", "Compare", ":material/leaderboard:", settings=True),
     Page("debug", "Debug", ":material/bug_report:"),
     Page("experiments", "Experiments", ":material/science:"),

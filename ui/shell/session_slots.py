@@ -11,9 +11,11 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from adgm.explain.terms import Match
+    from adgm.views import Forced
     from features.explain import Case
     from features.pairs import Pair
     from features.recipe import Recipe
+    from features.views import ViewSet, ViewsRecipe
     from ui.choice.formula.own_model import Draft
     from ui.compare.page import Compared
     from ui.debug.background import Request
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from ui.match.outcome import Kept
     from ui.match.page_run import Run
     from ui.parts.run_book import Book
+    from ui.views.run import Picked, ViewsShown
 
 T = TypeVar("T")
 CHOICE = "choice"  # what the keys of the choice's widgets begin with
@@ -94,6 +97,15 @@ DEBUG_ROW: "Slot[Recipe]" = Slot("row to debug")
 FOCUS: "Slot[Match]" = Slot("match in focus")
 WORK: "Slot[Request]" = Slot("work")  # of the Debug page, in the background
 ANSWERS: "Slot[dict[Any, Progress]]" = Slot("answers")  # and what came of it earlier
+
+VIEWS_RECIPE: "Slot[ViewsRecipe]" = Slot("views recipe")  # the one record of what is chosen on Views
+VIEWS_OWN: "Slot[ViewSet]" = Slot("own views")  # they stay while another page is shown
+VIEWS_START: "Slot[bool]" = Slot("views start asked")
+VIEWS_FORCE: "Slot[tuple[Forced, ...]]" = Slot("matches to force")  # the next drawing goes on with these
+VIEWS_RUN: "Slot[ViewsShown]" = Slot("views run")
+VIEWS_PICKED: "Slot[Picked]" = Slot("views picked")  # a point or a pair of views
+VIEWS_TO_MATCH: "Slot[tuple[int, int]]" = Slot("views to open on Match")
+VIEWS_TO_DEBUG: "Slot[tuple[int, int]]" = Slot("views to open on Debug")
 
 BOOK: "Slot[Book]" = Slot("run book")  # every run since the page was opened
 

@@ -409,9 +409,9 @@ def _text(name: str) -> str:
 
 SCRIPTS = (
     *("partners", "paint", "tuples", "stage", "overlay", "geometry", "editing", "regions", "pointing", "canvas"),
-    *("matrix", "separation"),
+    *("matrix", "separation", "views"),
 )
-STYLES = {"STYLE": "canvas.css", "SEPARATION": "separation.css"}
+STYLES = {"STYLE": "canvas.css", "SEPARATION": "separation.css", "COUPLES": "views.css"}
 _PARTS = [_text(f"{name}.js") for name in SCRIPTS]
 _PARTS += [f"const {name} = {json.dumps(_text(file))};" for name, file in STYLES.items()]
 _MODULE = "\n".join([*_PARTS, ""]).encode()
