@@ -415,10 +415,10 @@ def test_the_command_line_solves_and_converts(tmp_path, capsys):
         values = [line["value"] for line in lines]
         assert values == sorted(values, reverse=True)
         assert lines[-1]["value"] == -1.5 + 1e-3 - 0.25 and lines[-1]["assignment"] == [0, 1]
-        assert lines[-1]["bound"] == pytest.approx(lines[-1]["value"])
+        assert 0.0 < lines[-1]["value"] - lines[-1]["bound"] < 1e-6
         assert (tmp_path / "best.gt").read_bytes() == b"[[0], [1]]\n"
     assert main(["solve", str(source), "--method", "adgm1", "--bound", "5"]) == 0
-    assert "bound      -1.749" in capsys.readouterr().out
+    assert "bound      proved optimal: no assignment is better by more than " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 
 from adgm import METHODS, Problem, State, solve
 from adgm.bounds.bound import bound, refusal
+from adgm.bounds.branch_and_bound import tolerance
 from adgm.machine.computing import ProcessorTime
 from adgm.rounding import Assignment, best_rounding
 from features.cli.base import listed, several
@@ -111,7 +112,8 @@ def run(args: argparse.Namespace) -> None:
         result = solve(problem, method, watch=progress, every=EVERY, time_limit=args.time_limit)
     proved = getattr(result.state, "proved", False)
     progress.iteration = result.iterations
-    progress.found(result.assignment, result.energy, result.energy if proved else -np.inf)
+    lower = result.energy - tolerance(result.energy, problem.spread) if proved else -np.inf
+    progress.found(result.assignment, result.energy, lower)
     if args.bound is not None and not proved:
         _prove(problem, progress, args.bound)
     if args.json:
@@ -138,7 +140,10 @@ def _summary(file: ProblemFile, progress: Progress, how: str) -> str:
     matched = int(np.sum(progress.best)) if progress.best is not None else 0
     lines = [file.name, f"matched    {matched} of {file.problem.shape[0]} left and {file.problem.shape[1]} right nodes"]
     lines.append(f"{word:<10} {number(score(progress.value, file.sense))} ({BETTER[file.sense]})")
-    if np.isfinite(progress.bound):
+    little = tolerance(progress.value, file.problem.spread)
+    if progress.bound >= progress.value - 1.001 * little:
+        lines.append(f"bound      proved optimal: no assignment is better by more than {1.01 * little:.3g}")
+    elif np.isfinite(progress.bound):
         lines.append(f"bound      {bound_number(progress.bound, file.sense)}")
     if file.optimum is not None:
         lines.append(f"optimum    {number(score(file.optimum, file.sense))}")
