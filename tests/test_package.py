@@ -302,3 +302,21 @@ def test_the_solver_alone_is_small_and_solves(tmp_path):
     assert done.stdout.strip() == adgm.__version__, done.stderr[-2000:]
     files = [file for path in linked for file in path.rglob("*") if file.is_file() and file.suffix != ".pyc"]
     assert sum(file.stat().st_size for file in files) < 400e6
+
+
+@pytest.mark.long
+def test_the_solvers_tests_pass_where_nothing_of_the_app_is_there(tmp_path):
+    """The solver from its own wheel, without the repository; the app's libraries are refused."""
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
+    python = environment(tmp_path / "env", built(ROOT / "adgm", tmp_path / "wheel"))
+    (site(python) / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    (site(python) / "sitecustomize.py").write_text(ALONE, encoding="utf-8")
+    shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=shutil.ignore_patterns("conftest.py", "__pycache__"))
+    chosen = [f"tests/test_{name}.py" for name in ("solver", "problem", "exchange", "projections", "rounding", "terms")]
+    options = ["-q", "-p", "no:cacheprovider", "-m", "not long and not data", "-o", "pythonpath=. tests"]
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    words = [str(python), "-m", "pytest", *options, "-o", "markers=long\ndata", *chosen]
+    done = subprocess.run(words, cwd=tmp_path, env=settings, capture_output=True, text=True, check=False)
+    assert not done.returncode and " passed" in done.stdout, done.stdout[-2000:] + done.stderr[-1000:]
+    alone = subprocess.run([str(python), "-c", "import cv2"], capture_output=True, text=True, check=False)
+    assert "cv2 is not the solver's" in alone.stderr
