@@ -16,6 +16,7 @@ from features.batch import from_files, from_folder, from_list, from_zip, report,
 from features.datasets import warp
 from features.matching import IMAGES, match
 from features.points.keypoints import detect
+from ui.compare import many
 
 SMALL = replace(IMAGES, point_params={"left": 150, "right": 150})
 
@@ -155,3 +156,44 @@ def test_the_command_matches_a_folder(tmp_path, capsys, pictures):
     assert (out / "pairs.csv").is_file() and (out / "colmap" / "matches.txt").is_file()
     assert main(["match-many", str(tmp_path / "none.txt")]) == 2
     assert "could not be read" in capsys.readouterr().err
+
+
+# ---- on the page -------------------------------------------------------------------------------------------------
+
+
+class Given:
+    """An uploaded file."""
+
+    def __init__(self, name, data):
+        self.name, self.data = name, data
+
+    def getvalue(self):
+        return self.data
+
+
+def test_uploads_make_pairs(pictures):
+    given = [Given(name, data) for name, data in pictures.items() if name != "notes.txt"]
+    assert many.sources_of(given, None).pairs == from_files(pictures).pairs
+    assert many.sources_of([Given("all.zip", zip_of(pictures))], 1).pairs == from_files(pictures, 1).pairs
+    twice = many.sources_of([given[0], given[0]], None)
+    assert twice.pairs == (("2 a1.png", "a1.png"),)
+    with pytest.raises(ValueError, match="A ZIP file was added together with others"):
+        many.sources_of([Given("all.zip", b""), given[0]], None)
+
+
+def test_the_work_of_the_page_keeps_what_it_has_when_it_is_stopped(pictures):
+    class Stopped(Exception):
+        pass
+
+    kept = []
+
+    def report_to(share, text, value):
+        kept.append(value)
+        if len(value.rows) == 2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        many.matched(from_files(pictures), report_to)
+    assert len({id(one) for one in kept}) == 1 and len(kept[-1].table) >= 2
+    shown = many.records(kept[-1])
+    assert shown[0]["Same thing"] == "yes" and shown[0]["Left"].startswith("data:image/jpeg;base64,")

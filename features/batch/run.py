@@ -108,16 +108,18 @@ def run_batch(
     workers: int = CORES,
     time_limit: float | None = None,
     told: Callable[[Progress], object] | None = None,
+    into: Batch | None = None,
 ) -> Batch:
     """Match all pairs; `told` hears of the progress and stops the batch by returning True, with the rows so far.
 
+    `into` is the batch whose rows are filled, for one who looks at them while more are found.
     Every image is looked at once and on its own: there is no second look from a slant, which belongs to a pair.
     """
     if recipe.points == OWN:
         raise ValueError("A batch detects points; this recipe has points of its own.")
     if any(recipe.point_params.get(one.name) for one in MASKS):
         raise ValueError("A mask is about one pair of images; a batch has many.")
-    batch, images = Batch(sources, recipe), _Images(sources)
+    batch, images = into or Batch(sources, recipe), _Images(sources)
     names, pairs = sources.names, list(dict.fromkeys(sources.pairs))
     done = {"images": 0, "pairs": 0}
 

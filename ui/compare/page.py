@@ -19,6 +19,7 @@ from ui.choice import address, strip, widgets
 from ui.choice import gallery as examples
 from ui.choice.problem_size import Size
 from ui.choice.sidebar import Chosen, model_key, pair_key, problem_of, sidebar
+from ui.compare import many
 from ui.compare.pictures import charts, pictures
 from ui.jobs.comparison import Entrant, Progress, Series
 from ui.jobs.scheduler import POOL
@@ -79,6 +80,7 @@ def show() -> Callable[[], None] | None:
             table(compared, progress)
             pictures(progress, open_later)
             charts(progress, compared.series.sense)
+    many.show()
     with gallery:
         strip.show()
     if compared is None or progress is None or progress.active:

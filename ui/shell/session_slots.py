@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ui.compare.page import Compared
     from ui.debug.background import Request
     from ui.jobs.comparison import Entrant
-    from ui.jobs.task import Progress
+    from ui.jobs.task import Progress, Task
     from ui.match.optimality import BoundSearch
     from ui.match.outcome import Kept
     from ui.match.page_run import Run
@@ -81,6 +81,7 @@ SLIDER: "Slot[int]" = Slot("slider")  # its number: a new run has a new one
 END: "Slot[str]" = Slot("slider's end")  # its last stop when it was drawn
 
 COMPARED: "Slot[Compared]" = Slot("compared")
+MANY: "Slot[Task]" = Slot("many photographs")
 LEFT_OUT: "Slot[set[str]]" = Slot("left out")  # methods that are not to be compared
 OPTIONS: "Slot[dict[str, dict[str, Any]]]" = Slot("compare options")
 ENTRANT: "Slot[Entrant]" = Slot("entrant to open")
