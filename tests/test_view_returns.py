@@ -1,12 +1,15 @@
 """Where a point comes back to along three views, against following every way by hand."""
 
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adgm.views.returns import both_ways, returns
+from features.explain.three_views import POINTS, three_views
+from ui.learn import closing
 
 
 @st.composite
@@ -37,3 +40,27 @@ def test_returns_count_the_ways_that_come_back_and_those_that_go_astray(given_vi
                     end = every[k, i][r] if r >= 0 else -1
                     back, astray = back + (end == p), astray + (end >= 0 and end != p)
             assert found[i][p].tolist() == [back, astray]
+
+
+@pytest.mark.parametrize("noise", closing.CLOSING.controls[0].options)
+def test_the_three_views_of_learn_are_the_best_that_there_are_and_its_words_are_true(noise):
+    now = three_views(noise)
+    edges = [np.linalg.norm(view.points.xy[:, None] - view.points.xy, axis=2) for view in now.view_set.views]
+
+    def cost(i, j, partner):
+        return sum((edges[i][p, q] - edges[j][partner[p], partner[q]]) ** 2 for p in range(POINTS) for q in range(p))
+
+    rng = np.random.default_rng(0)
+    some = [np.arange(POINTS), *(rng.permutation(POINTS) for _ in range(40))]
+    for couple, partner in now.alone.items():
+        assert cost(*couple, partner) == pytest.approx(now.alone_costs[couple])
+        assert all(cost(*couple, other) >= now.alone_costs[couple] - 1e-9 for other in some)
+    for first, second in product(some[:12], repeat=2):  # tracks: A → B and A → C, and so B → C
+        third = second[np.argsort(first)]
+        assert cost(0, 1, first) + cost(0, 2, second) + cost(1, 2, third) >= now.cost - 1e-9
+    assert now.cost >= now.alone_cost - 1e-9
+    values = {"noise": noise, "shown": closing.ALONE}
+    backs = [np.argsort(now.alone[0, 2])[now.alone[1, 2][now.alone[0, 1][p]]] == p for p in range(POINTS)]
+    assert f"{sum(backs)} of {POINTS} ways A → B → C → A close" in closing.told(values)
+    assert (closing.compared(values) == "more") == (now.cost > now.alone_cost * (1 + 1e-9))
+    assert "{" not in closing.CLOSING.told(values)

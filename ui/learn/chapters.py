@@ -2,6 +2,7 @@
 
 from ui.learn.assignment import ASSIGNMENT, STRUCTURE
 from ui.learn.chapter import Chapter
+from ui.learn.closing import CLOSING
 from ui.learn.luck import LUCK
 from ui.learn.order import ORDER
 from ui.learn.outliers import OUTLIERS
@@ -13,5 +14,19 @@ from ui.learn.splitting import SPLIT
 from ui.learn.step import STEP
 from ui.learn.verdicts import VERDICT
 
-COURSE = (ASSIGNMENT, STRUCTURE, PLANE, SPLIT, SIMPLEX, STEP, ROUNDING, PENALTY, ORDER, VERDICT, OUTLIERS, LUCK)
+COURSE = (
+    ASSIGNMENT,
+    STRUCTURE,
+    PLANE,
+    SPLIT,
+    SIMPLEX,
+    STEP,
+    ROUNDING,
+    PENALTY,
+    ORDER,
+    VERDICT,
+    OUTLIERS,
+    LUCK,
+    CLOSING,
+)
 CHAPTERS: dict[str, Chapter] = {chapter.key: chapter for chapter in COURSE}
