@@ -242,6 +242,21 @@ def test_images_of_a_folder(tmp_path):
         reading.views_in_folder(tmp_path / "none")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nhttp://127.0.0.1:1/a.ts\n#EXT-X-ENDLIST\n",
+        "ffconcat version 1.0\nfile /etc/passwd\n",
+        "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nt=0 0\nm=video 1 RTP/AVP 96\n",
+    ],
+    ids=["playlist", "list of files", "session"],
+)
+def test_a_list_of_other_files_is_no_video_and_reaches_no_decoder(text, monkeypatch):
+    monkeypatch.setattr(cv2, "VideoCapture", lambda path: pytest.fail("it was opened"))
+    with pytest.raises(FileError, match="not a video"):
+        reading.video_frames(text.encode(), "x.mp4")
+
+
 def test_frames_of_a_video_are_spread_over_it(tmp_path):
     path = tmp_path / "short.avi"
     video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 10, (64, 48))

@@ -12,6 +12,7 @@ import math
 import multiprocessing
 import random
 import re
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import cv2
 import numpy as np
 from PIL import Image as Pillow
 from scipy.io import savemat
@@ -42,6 +44,7 @@ from features.pairs import Pair
 from features.points.images import FORMATS, decode
 from features.recipe import Recipe
 from features.tables import Table
+from features.views.reading import video_frames, views_in_zip
 
 LONGEST = 500  # characters of a sentence
 SLOW, LARGE = 5.0, 500_000_000  # seconds of computing, bytes beyond what the program itself takes
@@ -80,6 +83,26 @@ def picture(form: str) -> bytes:
     pixels = np.random.default_rng(0).integers(0, 255, (23, 31, 3), np.uint8)
     Pillow.fromarray(pixels).save(out, form)
     return out.getvalue()
+
+
+def zipped(*files: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for number, data in enumerate(files):
+            archive.writestr(f"{number}.png", data)
+    return out.getvalue()
+
+
+def video(code: str, ending: str) -> bytes:
+    """Some frames of noise."""
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"video{ending}"
+        writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*code), 10, (64, 48))
+        for _ in range(6):
+            writer.write(rng.integers(0, 255, (48, 64, 3), np.uint8))
+        writer.release()
+        return path.read_bytes()
 
 
 def problem(form: str) -> bytes:
@@ -139,6 +162,8 @@ def kinds() -> dict[str, Kind]:
             lambda: [write_truth(truth), json.dumps(truth.tolist()).encode()], lambda d: read_truth(d, "t", shape)
         ),
         "image": Kind(lambda: [picture(form) for form in WRITTEN], decode, large_picture),
+        "images, ZIP": Kind(lambda: [zipped(picture("PNG"), picture("JPEG"))], views_in_zip),
+        "video": Kind(lambda: [video("MJPG", ".avi"), video("mp4v", ".mp4")], lambda data: video_frames(data, count=2)),
         "saved pair": Kind(lambda: [save_pair(small_pair(), recipe)], open_pair),
         "problem, dd": Kind(lambda: [problem(".dd"), problem(".dd.xz")], read_problem),
         "problem, NPZ": Kind(

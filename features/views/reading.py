@@ -25,6 +25,8 @@ from features.views.view_set import ViewSet
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif")
 VIDEOS = (".mp4", ".mov", ".avi", ".mkv", ".webm", ".m4v")
+BOXES = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")  # what MP4 and QuickTime begin with
+MATROSKA = b"\x1aE\xdf\xa3"
 LONGEST_VIDEO = 200_000  # frames that are walked through
 
 
@@ -113,10 +115,17 @@ def video_frames(source: str | Path | bytes, name: str = "video", *, count: int 
         raise ViewsFileError(
             f"{shown(name)} has {len(source) / 1e6:.0f} MB; at most {LIMITS.views_bytes / 1e6:.0f} MB are accepted."
         )
+    if not _is_video(source):
+        raise ViewsFileError(f"{shown(name)} is not a video that can be read.")
     with tempfile.TemporaryDirectory() as folder:  # OpenCV reads videos from files only
         path = Path(folder) / "video"
         path.write_bytes(source)
         return _frames(path, shown(name), count)
+
+
+def _is_video(data: bytes) -> bool:
+    """Whether this is a video by its content: FFmpeg would also follow lists of other files and addresses."""
+    return data[4:8] in BOXES or data[:4] == MATROSKA or (data[:4] == b"RIFF" and data[8:12] == b"AVI ")
 
 
 def _frames(path: Path, title: str, count: int) -> ViewSet:
