@@ -1,5 +1,7 @@
 """Products with smooth formulas that build no columns: against the columns, and where there are none."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -89,3 +91,30 @@ def test_all_edges_of_one_length_are_a_sum_too():
     found = separated(Formula(*same, bent), SHAPE, np.inf)
     assert found is not None
     assert_allclose(found.product(np.ones(SHAPE), False), 8 * 10 * bent(np.ones(1), np.ones(1)), rtol=1e-9)
+
+
+def test_sums_are_made_piece_by_piece_and_all_threads_of_numpy_count(monkeypatch):
+    """Between two pieces a run looks at its limit."""
+    under_way, pieces = [], []
+
+    @contextmanager
+    def helped():
+        under_way.append(True)
+        yield
+        under_way.pop()
+
+    def chebvander(values, degree):
+        found = np.polynomial.chebyshev.chebvander(values, degree)
+        if values.ndim == 2:
+            assert under_way
+            pieces.append(found.size)
+        return found
+
+    monkeypatch.setattr(separable, "helped", helped)
+    monkeypatch.setattr(separable, "chebvander", chebvander)
+    monkeypatch.setattr(separable, "CHUNK", 900)
+    looks = []
+    monkeypatch.setattr(separable, "check_time", lambda: looks.append(len(pieces)))
+    assert separated(formula(), SHAPE, 1e9) is not None
+    assert len(pieces) > len(SHAPE) and max(pieces) <= 900
+    assert looks == list(range(len(pieces)))

@@ -82,10 +82,12 @@ def separated(formula: Formula, shape: tuple[int, int], most_bytes: float) -> Se
     largest = float(np.abs(costs).max())
     to_series = chebvander(nodes, NODES - 1).T * (2.0 / NODES)
     to_series[0] /= 2.0
-    series = to_series @ costs @ to_series.T
+    with helped():
+        series = to_series @ costs @ to_series.T
     kept = np.abs(series) > PRECISE * largest
     high, wide = (int(np.flatnonzero(kept.any(axis=axis)).max(initial=0)) + 1 for axis in (1, 0))
-    u, size, v = np.linalg.svd(series[:high, :wide])
+    with helped():
+        u, size, v = np.linalg.svd(series[:high, :wide])
     terms = max(1, int((size > PRECISE * size[0]).sum()))
     if max(high, wide) > NODES / 2 or 8 * terms * (left.size + right.size) > most_bytes:
         return None
@@ -113,10 +115,11 @@ def _of_edges(values: FloatArray, series: FloatArray) -> FloatArray:
     """Every term's function at every edge: (terms, n, n), with zeros on the diagonals."""
     n, (degree, terms) = len(values), series.shape
     found = np.empty((terms, n, n))
-    step = max(1, CHUNK // n)
+    step = max(1, CHUNK // (n * degree))
     for at in range(0, n, step):
         check_time()
-        found[:, at : at + step] = np.moveaxis(chebvander(values[at : at + step], degree - 1) @ series, 2, 0)
+        with helped():
+            found[:, at : at + step] = np.moveaxis(chebvander(values[at : at + step], degree - 1) @ series, 2, 0)
     found[:, np.arange(n), np.arange(n)] = 0.0
     return found
 
