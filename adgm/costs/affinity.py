@@ -162,7 +162,11 @@ class Affinity:
         factors = Factors(layout, (left.reshape(n1, n1), right.reshape(n2, n2)))
         pairs = self.pairs
         if isinstance(pairs, np.ndarray):
-            pairs = np.multiply(pairs, factors.rows(every), order="C")
+            scaled = np.empty(pairs.shape)
+            for at in np.array_split(every, 1 + pairs.size // (16 * CHUNK)):
+                check_time()
+                scaled[at] = pairs[at] * factors.rows(at)
+            pairs = scaled
         elif isinstance(pairs, Computed):
             pairs = replace(pairs, factors=factors)
         elif pairs is not None:

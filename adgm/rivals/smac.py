@@ -7,6 +7,7 @@ import numpy as np
 
 from adgm._kernels import FloatArray
 from adgm.costs.affinity import Affinity
+from adgm.machine.computing import helped
 from adgm.machine.deadline import check_time
 from adgm.options import option
 from adgm.problem import Problem
@@ -62,7 +63,8 @@ class SMAC(Flow):
         gradient /= np.linalg.norm(gradient)
         plane = np.stack([v, gradient, at.before], axis=1)
         plane_pairs = np.stack([pairs, even.tensor(2, [gradient]), before_pairs], axis=1)
-        axes, mix = np.linalg.qr(plane)
+        with helped():
+            axes, mix = np.linalg.qr(plane)
         used = np.abs(np.diag(mix)) > 1e-6  # at first and at last the vector before is v itself
         axes, mix = axes[:, used], mix[np.ix_(used, used)]
         axes_pairs = np.linalg.solve(mix.T, plane_pairs[:, used].T).T
@@ -103,8 +105,9 @@ def orthonormal(problem: Problem, v: FloatArray) -> FloatArray:
 
 
 def _nearest(matrix: FloatArray) -> FloatArray:
-    left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    nearest: FloatArray = left @ right
+    with helped():
+        left, _, right = np.linalg.svd(matrix, full_matrices=False)
+        nearest: FloatArray = left @ right
     return nearest
 
 
@@ -175,7 +178,8 @@ def _corrections(problem: Problem) -> Corrections:
         some = [node for node in nodes if shared[node, node] > 0]  # a node without candidates has nothing to sum
         columns.append(identity[:, some[1:]] - identity[:, some[:1]])
     differences = np.concatenate(columns, axis=1)
-    matrix = differences @ np.linalg.pinv(differences.T @ shared @ differences, hermitian=True) @ differences.T
+    with helped():
+        matrix = differences @ np.linalg.pinv(differences.T @ shared @ differences, hermitian=True) @ differences.T
     return lambda sums: matrix @ sums
 
 
