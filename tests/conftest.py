@@ -35,6 +35,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How the names of their files end
 WITH_BROWSER = ("_browser.py", "test_boards.py", "test_canvas.py", "test_presses_long.py")
+SAME_RUNS = ("test_learn.py", "test_lessons.py")  # made once where one worker has both
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 TURNS = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
@@ -101,7 +102,9 @@ def pytest_xdist_auto_num_workers() -> int:
 class ByFile(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "browser" if file.endswith(WITH_BROWSER) and "not long" in self.config.option.markexpr else file
+        if file.endswith(WITH_BROWSER) and "not long" in self.config.option.markexpr:
+            return "browser"
+        return "learn" if file.endswith(SAME_RUNS) else file
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -289,8 +290,9 @@ def noted():
 def test_no_chapter_solves_in_the_thread_that_draws_it(monkeypatch, noted, key):
     monkeypatch.setattr(lessons, "solve", noted(lessons.solve))
     monkeypatch.setattr(chapter, "PREPARED", set())
-    lessons.solved.cache_clear()
-    lessons.lucky_starts.cache_clear()
+    monkeypatch.setattr(lessons, "STARTS", 2)  # instead of thirty
+    for name in ("solved", "lucky_starts"):
+        monkeypatch.setattr(lessons, name, lru_cache(getattr(lessons, name).__wrapped__))
     test = AppTest.from_function(learn, default_timeout=60)
     test.query_params["chapter"] = key
     test.run()
