@@ -6,40 +6,61 @@ energy changes by the sum of D_vw over the pairs that Z separates: a cut, and fo
 two tracks, splitting one (t is empty) and moving a point are exchanges, too.
 """
 
-from collections.abc import Iterable
 from math import inf
 
 import numpy as np
 
 from adgm._kernels import FloatArray, LongArray
 from adgm.machine.deadline import check_time
-from adgm.views.joint import JointProblem
+from adgm.views.joint import JointProblem, Part
 from adgm.views.tracks import Couple, Tracks, count, numbered, points
 
 FORBIDDEN = 1e30  # what a cut costs that joins what must not be joined
+PRECISION = 1e-9  # the least gain, as a share of what is compared
+TRIED = 200  # exchanges of one round: all promise something before the first of them is made
 
 
-def exchanged(joint: JointProblem, tracks: Tracks, most: int = 1000) -> tuple[Tracks, int]:
-    """Tracks that no exchange improves, and how many exchanges led there; at most so many."""
+def exchanged(joint: JointProblem, tracks: Tracks) -> tuple[Tracks, int]:
+    """Tracks that no exchange improves, as far as `least_cuts` sees, and how many exchanges led there."""
     labels = [one.copy() for one in tracks]
-    total = count(tracks) + (not joint.complete)  # one more, which is empty
-    scale = max((np.abs(joint.table(*couple).single).max(initial=0.0) for couple in joint.couples), default=0.0)
-    costs = _Changes(joint, labels, total, joint.couples)
+    energies = {couple: joint.pair_energy(labels, couple) for couple in joint.couples}
     made = 0
-    while made < most:
+    while True:
+        kept = 0
+        total = count(labels) + (not joint.complete)  # one more, which is empty
+        for s, t, views in _promising(joint, labels, total)[:TRIED]:
+            check_time()
+            _exchange(labels, s, t, views)
+            inside = set(views.tolist())
+            apart = [(i, j) for i, j in joint.couples if (i in inside) != (j in inside)]
+            after = {couple: joint.pair_energy(labels, couple) for couple in apart}
+            before = sum(energies[couple] for couple in apart)
+            if sum(after.values()) < before - PRECISION * max(1.0, abs(before)):
+                energies |= after
+                kept += 1
+            else:  # those before it have changed what it is worth
+                _exchange(labels, s, t, views)
+        made += kept
+        if not kept:
+            return numbered(labels), made
+
+
+def _promising(joint: JointProblem, labels: list[LongArray], total: int) -> list[tuple[int, int, LongArray]]:
+    """Exchanges that gain as things are, what gains most first."""
+    m, (s, t) = len(joint.sizes), np.triu_indices(total, 1)
+    costs = np.zeros((len(s), m, m))
+    least = 0.0
+    for i, j in joint.couples:
         check_time()
-        found = costs.best(1e-9 * max(scale, costs.scale))
-        if found is None:
-            break
-        s, t, views = found
-        _exchange(labels, s, t, views)
-        made += 1
-        if not joint.complete and not all((one == total - 1).sum() == 0 for one in labels):
-            total += 1  # the empty track is in use: another one
-            costs.grow(total)
-        inside = set(views.tolist())
-        costs.update([(i, j) for i, j in joint.couples if (i in inside) != (j in inside)])
-    return numbered(labels), made
+        changed = changes(joint, labels, (i, j), total)[s, t]
+        costs[:, i, j] = costs[:, j, i] = changed
+        least = max(least, PRECISION * float(np.abs(changed[changed < FORBIDDEN / 2]).max(initial=0.0)))
+    worth = np.flatnonzero(np.minimum(costs, 0.0).sum(axis=(1, 2)) < -least)  # no cut gains more than all that gain
+    if not len(worth):
+        return []
+    sides, gains = least_cuts(costs[worth])
+    order = np.argsort(gains, kind="stable")
+    return [(int(s[worth[k]]), int(t[worth[k]]), np.flatnonzero(sides[k])) for k in order if gains[k] < -least]
 
 
 def _exchange(labels: list[LongArray], s: int, t: int, views: LongArray) -> None:
@@ -47,47 +68,6 @@ def _exchange(labels: list[LongArray], s: int, t: int, views: LongArray) -> None
         own = labels[v]
         at_s, at_t = own == s, own == t
         own[at_s], own[at_t] = t, s
-
-
-class _Changes:
-    """D for every pair of views: (pairs, tracks, tracks), by how much its energy changes if s and t are exchanged."""
-
-    def __init__(self, joint: JointProblem, labels: list[LongArray], total: int, couples: Iterable[Couple]) -> None:
-        self.joint, self.labels, self.total = joint, labels, total
-        self.couples = list(couples)
-        self.number = {couple: k for k, couple in enumerate(self.couples)}
-        self.table = np.zeros((len(self.couples), total, total))
-        self.scale = 0.0
-        self.update(self.couples)
-
-    def grow(self, total: int) -> None:
-        larger = np.zeros((len(self.couples), total, total))
-        larger[:, : self.total, : self.total] = self.table
-        self.table, self.total = larger, total
-
-    def update(self, couples: Iterable[Couple]) -> None:
-        for couple in couples:
-            check_time()
-            self.table[self.number[couple]] = changes(self.joint, self.labels, couple, self.total)
-        finite = np.abs(self.table[self.table < FORBIDDEN / 2])
-        self.scale = float(finite.max(initial=0.0))
-
-    def best(self, least: float) -> tuple[int, int, LongArray] | None:
-        """The exchange that gains most, if any gains more than `least`."""
-        m = len(self.joint.sizes)
-        s, t = np.triu_indices(self.total, 1)
-        costs = self.table[:, s, t]
-        worth = np.flatnonzero(np.minimum(costs, 0.0).sum(axis=0) < -least)  # no cut gains more than all that gain
-        if not len(worth):
-            return None
-        weights = np.zeros((len(worth), m, m))
-        i, j = np.array(self.couples).T
-        weights[:, i, j] = weights[:, j, i] = costs[:, worth].T
-        sides, gains = least_cuts(weights)
-        k = int(np.argmin(gains))
-        if gains[k] >= -least:
-            return None
-        return int(s[worth[k]]), int(t[worth[k]]), np.flatnonzero(sides[k])
 
 
 def least_cuts(weights: FloatArray) -> tuple[np.ndarray, FloatArray]:
@@ -99,16 +79,15 @@ def least_cuts(weights: FloatArray) -> tuple[np.ndarray, FloatArray]:
     for first in range(m - 1):  # the sides may be exchanged: the last node can stay
         side = np.zeros((k, m), bool)
         side[:, first] = True
-        cut = weights[:, first].sum(axis=1)
         for _ in range(2 * m):
             sign = np.where(side, -1.0, 1.0)
-            gain = np.einsum("kvw,kw->kv", weights, sign) * sign  # moving v: edges to its own side are cut, others not
+            gain = np.einsum("kvw,kw->kv", weights, sign) * sign  # of moving v: edges to its own side are cut then
             v = np.argmin(gain, axis=1)
-            some = gain[each, v] < -1e-12 * np.maximum(1.0, np.abs(cut))
+            some = gain[each, v] < -PRECISION * np.abs(weights[each, v]).max(axis=1)
             if not some.any():
                 break
-            cut = np.where(some, cut + gain[each, v], cut)
             side[each[some], v[some]] ^= True
+        cut = (weights * (side[:, :, None] & ~side[:, None])).sum(axis=(1, 2))
         better = cut < least
         best[better], least[better] = side[better], cut[better]
     return best, least
@@ -120,8 +99,8 @@ def changes(joint: JointProblem, labels: list[LongArray], couple: Couple, total:
     row, col = table.sides(False)
     left, right = labels[couple[0]][row], labels[couple[1]][col]
     lost, both, gained = np.zeros(total), np.zeros((total, total)), np.zeros((total, total))
-    for index, costs in [(np.arange(len(left))[:, None], table.single), *table.parts]:
-        _count(left[index], right[index], costs, lost, both, gained)
+    for part in (Part(np.arange(len(left))[:, None], table.single), *table.parts):
+        _count(left, right, part, lost, both, gained)
     if not table.layout.full:
         _count_absent(joint, labels, couple, lost, both, gained)
     found: FloatArray = both + both.T + gained + gained.T - lost[:, None] - lost
@@ -141,30 +120,29 @@ def _keep(found: FloatArray, one: int, other: int, together: bool) -> None:
 
 
 def _count(
-    left: LongArray, right: LongArray, costs: FloatArray, lost: FloatArray, both: FloatArray, gained: FloatArray
+    left: LongArray, right: LongArray, part: Part, lost: FloatArray, both: FloatArray, gained: FloatArray
 ) -> None:
-    """What sets of variables (m, order) with these tracks on the left and on the right cost now, and after exchanges.
+    """What sets of variables cost now, and after exchanges; `left`, `right`: the tracks of both ends of the variables.
 
     A set is paid now if both tracks agree for all of it. It is lost in every exchange of one of its tracks. It is paid
     after the exchange of s and t if it agrees but for variables that join s and t. `both` and `gained` are counted on
     one side of the diagonal.
     """
-    total = len(lost)
-    same = left == right
-    on = same.all(axis=1)
-    for k in range(left.shape[1]):
-        lost += np.bincount(left[on, k], costs[on], minlength=total)
-        for other in range(k):  # counted as lost twice where both are exchanged
-            both += _sums(left[on, k], left[on, other], costs[on], total)
+    total, (sets, costs) = len(lost), part
     low, high = np.minimum(left, right), np.maximum(left, right)
-    low, high = np.where(same, total, low), np.where(same, -1, high)
-    s, t = low.min(axis=1), high.max(axis=1)
-    crossed = ~on & (same | ((low == s[:, None]) & (high == t[:, None]))).all(axis=1)
-    gained += _sums(s[crossed], t[crossed], costs[crossed], total)
+    joins = np.where(left == right, -1, low * total + high)[sets]  # which two tracks a variable joins
+    crossing = joins.max(axis=1)
+    on = np.flatnonzero(crossing < 0)
+    for k in range(sets.shape[1]):
+        lost += np.bincount(left[sets[on, k]], costs[on], minlength=total)
+        for other in range(k):  # counted as lost twice where both are exchanged
+            both += _sums(left[sets[on, k]] * total + left[sets[on, other]], costs[on], total)
+    crossed = np.flatnonzero((crossing >= 0) & ((joins < 0) | (joins == crossing[:, None])).all(axis=1))
+    gained += _sums(crossing[crossed], costs[crossed], total)
 
 
-def _sums(one: LongArray, other: LongArray, costs: FloatArray, total: int) -> FloatArray:
-    sums: FloatArray = np.bincount(one * total + other, costs, minlength=total * total).astype(np.float64)
+def _sums(at: LongArray, costs: FloatArray, total: int) -> FloatArray:
+    sums: FloatArray = np.bincount(at, costs, minlength=total * total).astype(np.float64)
     return sums.reshape(total, total)
 
 
