@@ -15,7 +15,7 @@ from adgm.methods import chosen
 from adgm.options import option, options
 from adgm.rounding import Assignment
 from adgm.run import Method, Run
-from adgm.search.fusion import fuse
+from adgm.search.fusion import Fusion, fuse
 from adgm.search.local_search import improve
 from adgm.views.exchange import exchanged
 from adgm.views.joint import Against, JointProblem
@@ -23,7 +23,8 @@ from adgm.views.synchronise import synchronised
 from adgm.views.tracks import Couple, Tracks, alone, count, numbered, of_matchings
 
 Matchings = Mapping[Couple, LongArray]
-USUAL = "fusion"  # the method that matches a view against tracks
+USUAL = "fusion"  # the method that matches a pair
+PATIENCE = 10  # proposals in vain that end a match of a view against tracks: it is matched again and again
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +43,9 @@ class JointState:
     view: int | None = None
     kept: bool = False
     placed: tuple[int, ...] = ()
-    stale: int = 0
+    stale: int = 0  # rematches in a row that improved nothing
+    last: int | None = None  # the view that was rematched last
+    settled: bool = False  # whether no exchange pays
     converged: bool = False
     matchings: Matchings = field(default_factory=dict)  # of the pairs, alone
 
@@ -67,7 +70,7 @@ class Rematching:
     start: Literal["grow", "synchronise"] = option("grow", "Start", "Views are placed one by one, or synchronised.")
     exchange: bool = option(True, "Exchange tracks", "Whether two tracks are exchanged where that pays.")
     max_iter: int = option(2000, "Most steps", "It ends after that many.", low=1)
-    method: Method[Any] | str = USUAL  # what matches a view against the tracks of the others
+    method: Method[Any] | str = Fusion(patience=PATIENCE)  # what matches a view against the tracks of the others
 
     def __post_init__(self) -> None:
         for name in ("start", "exchange", "max_iter"):
@@ -93,14 +96,15 @@ class Rematching:
         state = replace(state, iteration=state.iteration + 1, kept=False)
         if len(state.placed) < m:
             return self._placed(problem, state)
-        if state.stale < m:
-            view = (state.view + 1) % m if state.view is not None and state.kind == "rematch" else 0
-            return self._kept(problem, state, self._rematched(problem, state, view), "rematch", view)
-        if not self.exchange or state.kind == "exchange":
+        if self.exchange and not state.settled and (state.last is None or state.stale >= m):
+            after = self._kept(problem, state, exchanged(problem, state.tracks)[0], "exchange", None)
+            return replace(after, settled=True, stale=0 if after.kept else state.stale)
+        if state.stale >= m:
             return replace(state, converged=True)
-        found, made = exchanged(problem, state.tracks)
-        after = self._kept(problem, state, found, "exchange", None)
-        return replace(after, stale=0 if after.kept else m, converged=not made or not after.kept)
+        view = 0 if state.last is None else (state.last + 1) % m
+        after = self._kept(problem, state, self._rematched(problem, state, view), "rematch", view)
+        stale = 0 if after.kept else state.stale + 1
+        return replace(after, last=view, stale=stale, settled=state.settled and not after.kept)
 
     def _placed(self, problem: JointProblem, state: JointState) -> JointState:
         """The next view, against those that are placed."""
@@ -144,7 +148,7 @@ class Rematching:
         kept = energy < state.energy - 1e-9 * max(1.0, abs(energy))
         if kept:
             state = replace(state, tracks=tracks, energy=energy)
-        return replace(state, kind=kind, view=view, kept=kept, stale=0 if kept else state.stale + 1)
+        return replace(state, kind=kind, view=view, kept=kept)
 
 
 def merged(against: Against, labels: LongArray, found: Assignment) -> Assignment:
