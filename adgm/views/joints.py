@@ -3,6 +3,8 @@
 One step of `Rematching` is an ordinary run: a view against the tracks of all the others.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -24,7 +26,8 @@ from adgm.views.tracks import Couple, Tracks, alone, count, numbered, of_matchin
 
 Matchings = Mapping[Couple, LongArray]
 USUAL = "fusion"  # the method that matches a pair
-PATIENCE = 10  # proposals in vain that end a match of a view against tracks: it is matched again and again
+AGAINST = Fusion(patience=10)  # what matches a view against tracks: it does so again and again, and ends sooner
+FEW, MANY_STARTS, STARTS = 60, 16, 3  # so many points of all views are few, and begun with more often
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,8 +35,9 @@ class JointState:
     """Where the tracks are.
 
     `kind`: what the step was, "start", "place" (a view is matched to those before it), "rematch" (again, against all
-    the others), "exchange" (tracks are exchanged) or "synchronise"; `view`: which view, if one. `energy` is the total,
-    inf as long as not all views are placed. `kept`: whether the step improved anything.
+    the others), "exchange" (tracks are exchanged), "restart" (the same from another start, shown when it is better) or
+    "synchronise"; `view`: which view, if one. `energy` is the total, inf as long as not all views are placed. `kept`:
+    whether the step improved anything.
     """
 
     iteration: int = 0
@@ -46,6 +50,9 @@ class JointState:
     stale: int = 0  # rematches in a row that improved nothing
     last: int | None = None  # the view that was rematched last
     settled: bool = False  # whether no exchange pays
+    order: tuple[int, ...] = ()  # in which views are placed
+    starts: int = 1  # how many times it has begun
+    trial: JointState | None = None  # the same from another order
     converged: bool = False
     matchings: Matchings = field(default_factory=dict)  # of the pairs, alone
 
@@ -70,10 +77,11 @@ class Rematching:
     start: Literal["grow", "synchronise"] = option("grow", "Start", "Views are placed one by one, or synchronised.")
     exchange: bool = option(True, "Exchange tracks", "Whether two tracks are exchanged where that pays.")
     max_iter: int = option(2000, "Most steps", "It ends after that many.", low=1)
-    method: Method[Any] | str = Fusion(patience=PATIENCE)  # what matches a view against the tracks of the others
+    starts: int | None = option(None, "Starts", "So many, one of them synchronised; None: by how many points.", low=1)
+    method: Method[Any] | str = AGAINST  # what matches a view against the tracks of the others
 
     def __post_init__(self) -> None:
-        for name in ("start", "exchange", "max_iter"):
+        for name in ("start", "exchange", "max_iter", "starts"):
             if not (declared := options(type(self))[name]).allows(getattr(self, name)):
                 raise ValueError(f"{name} must be {declared}, got {getattr(self, name)!r}")
 
@@ -86,7 +94,7 @@ class Rematching:
             return JointState(
                 tracks=found, energy=problem.energy(found), kind="synchronise", placed=everywhere, matchings=matchings
             )
-        return JointState(tracks=alone(problem.sizes), matchings=matchings)
+        return JointState(tracks=alone(problem.sizes), matchings=matchings, order=everywhere)
 
     def done(self, state: JointState) -> bool:
         return state.converged or state.iteration >= self.max_iter
@@ -100,18 +108,39 @@ class Rematching:
             after = self._kept(problem, state, exchanged(problem, state.tracks)[0], "exchange", None)
             return replace(after, settled=True, stale=0 if after.kept else state.stale)
         if state.stale >= m:
-            return replace(state, converged=True)
+            return self._restarted(problem, state)
         view = 0 if state.last is None else (state.last + 1) % m
         after = self._kept(problem, state, self._rematched(problem, state, view), "rematch", view)
         stale = 0 if after.kept else state.stale + 1
         return replace(after, last=view, stale=stale, settled=state.settled and not after.kept)
 
+    def _restarted(self, problem: JointProblem, state: JointState) -> JointState:
+        """One step of the same from another order of the views; what it ends with counts if it is better."""
+        m = len(problem.sizes)
+        wanted = self.starts or (MANY_STARTS if sum(problem.sizes) <= FEW else STARTS)
+        if state.trial is None and (state.starts >= wanted or not state.order):
+            return replace(state, converged=True)
+        once = replace(self, starts=1, start="synchronise" if state.starts == 1 and state.matchings else "grow")
+        trial = state.trial
+        if trial is None:
+            order = tuple(np.random.default_rng([8, state.starts]).permutation(m).tolist())
+            order = state.order[::-1] if state.starts == 2 else order
+            trial = replace(once.init(problem, state.matchings), order=order)
+        trial = once.step(problem, trial)
+        shown = replace(state, kind="restart", view=trial.view, trial=trial)
+        if not once.done(trial):
+            return shown
+        kept = trial.energy < state.energy - 1e-9 * max(1.0, abs(trial.energy))
+        if kept:
+            shown = replace(shown, tracks=trial.tracks, energy=trial.energy, kept=True)
+        return replace(shown, trial=None, starts=state.starts + 1, converged=state.starts + 1 >= wanted)
+
     def _placed(self, problem: JointProblem, state: JointState) -> JointState:
         """The next view, against those that are placed."""
-        view = len(state.placed)
+        view = state.order[len(state.placed)]
         placed = (*state.placed, view)
         tracks = [*state.tracks]
-        if view:
+        if state.placed:
             tracks[view] = self._best(problem, tracks, view, state.placed)
         found = numbered(tracks)
         whole = len(placed) == len(problem.sizes)

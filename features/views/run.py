@@ -49,9 +49,9 @@ class Step(ShortRepr):
     """One step of a run: what was done, how far it is, and where the tracks are.
 
     `kind`: "points" and "pairs" (of the views or pairs in `views`, `couples`), then "place", "rematch", "exchange",
-    "synchronise" or "start", a step of the joint; `done` of `total` in the phase, None where nobody knows. `energy`:
-    the pairs' sum so far, then the total energy of the tracks (nan until all views have a place). `kept`: whether the
-    step improved anything. `seconds`: of computing since the beginning.
+    "restart", "synchronise" or "start", a step of the joint; `done` of `total` in the phase, None where nobody knows.
+    `energy`: the pairs' sum so far, then the total energy of the tracks (nan until all views have a place). `kept`:
+    whether the step improved anything. `seconds`: of computing since the beginning.
     """
 
     number: int
@@ -79,6 +79,7 @@ class Step(ShortRepr):
             "place": f"view {views} placed",
             "rematch": f"view {views} against all others" + ("" if self.kept else ": nothing better"),
             "exchange": "tracks exchanged" if self.kept else "no exchange pays",
+            "restart": "from another start: " + ("better" if self.kept else "nothing better yet"),
             "synchronise": "pairs synchronised",
         }
         return what[self.kind]
