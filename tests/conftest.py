@@ -99,12 +99,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def group(file: str, *, long: bool = False) -> str:
+    if file.endswith(WITH_BROWSER) and not long:
+        return "browser"
+    return "learn" if file.endswith(SAME_RUNS) else file
+
+
 class ByFile(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        if file.endswith(WITH_BROWSER) and "not long" in self.config.option.markexpr:
-            return "browser"
-        return "learn" if file.endswith(SAME_RUNS) else file
+        return group(nodeid.partition("::")[0], long="not long" not in self.config.option.markexpr)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -114,7 +117,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those with a browser come first, so that they are not left alone at the end."""
-    items.sort(key=lambda item: not item.path.name.endswith(WITH_BROWSER))
+    items.sort(key=lambda item: group(item.path.name) != "browser")
 
 
 @pytest.fixture(autouse=True)
