@@ -213,7 +213,7 @@ def test_an_exercise_that_is_gone_is_told_and_the_course_stays(kept, code):
 HIDDEN = {
     "task": "Step forward and watch both",
     "formula": "equations (25)",
-    "numbers": "Iteration 5: ‖",
+    "numbers": "squared distance of the blocks ‖",
     "question": "which sums are all one?",
     "python": "from features.explain import lessons",
     "match": "Open this on Match",

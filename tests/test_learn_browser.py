@@ -279,64 +279,6 @@ def test_a_locked_link_locks_and_presents(visit):
     student.at("order")
 
 
-LETTERS = """main => {
-  const found = [];
-  const seen = (root) => root.querySelectorAll("p, label, button, td, .told, .formula, .claim").forEach((one) => {
-    const box = one.getBoundingClientRect();
-    const aside = one.closest(".st-key-learn-bar, .symbol, [data-testid=stTooltipIcon]") || one.querySelector("sub");
-    if (!aside && box.height && one.textContent.trim()) found.push(parseFloat(getComputedStyle(one).fontSize));
-  });
-  seen(main);
-  return found;
-}"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("size", "letters"), [((1280, 720), 24), ((1920, 1080), 32)])
-def test_presenter_mode_has_large_letters_and_nothing_is_cut_or_covered(visit, size, letters):
-    lecturer = visit("present=1", viewport=dict(zip(("width", "height"), size, strict=True)))
-    for chapter in COURSE:
-        lecturer.at(chapter.key)
-        root = lecturer.page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
-        assert root == pytest.approx(letters, abs=0.1)
-        assert min(lecturer.main.evaluate(LETTERS)) >= 0.85 * letters
-        lecturer.assert_fits()
-        assert lecturer.main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0
-        boxes = [
-            one.bounding_box()
-            for one in lecturer.main.locator(
-                ".st-key-learn-side button:visible, .st-key-learn-side label:visible"
-            ).all()
-        ]
-        assert all(
-            box and box["x"] + box["width"] <= size[0] + 1 and box["y"] + box["height"] <= size[1] for box in boxes
-        )
-        if chapter is not COURSE[-1]:
-            lecturer.key("n")
-
-
-@pytest.mark.long
-def test_keys_choose_answers_matchings_and_sub_steps_and_reveal(visit):
-    lecturer = visit("present=1")
-    lecturer.key("E")  # the fifth matching, which is not the best
-    lecturer.wait_until(lambda: "try=A3+B1+C2" in lecturer.page.url)
-    lecturer.key("s")
-    lecturer.says(re.compile("A3 B1 C2 costs least"))
-    lecturer = visit("chapter=verdict&present=1")
-    lecturer.key("B")
-    lecturer.wait_until(lambda: "problem=second" in lecturer.page.url)
-    lecturer.key("2")
-    lecturer.key("s")
-    lecturer.says(re.compile("You said the costs"))
-    lecturer.key("r")
-    lecturer.says(re.compile("^The solver. The truth"))
-    lecturer = visit("chapter=step&present=1")
-    lecturer.key("G")
-    lecturer.wait_until(lambda: "part=y" in lecturer.page.url)
-    lecturer.key("?")
-    lecturer.says("choose an answer")
-
-
 @pytest.mark.long
 def test_back_returns_and_a_reload_keeps_what_is_answered(visit):
     student = visit()
@@ -361,10 +303,20 @@ def test_back_returns_and_a_reload_keeps_what_is_answered(visit):
 
 
 @pytest.mark.long
+def test_an_embedded_chapter_shows_the_chapter_alone(visit):
+    student = visit("chapter=plane&embed=true&present=1")
+    for name in ('[data-testid="stHeader"]', '[data-testid="stMainMenu"]', ".st-key-frame"):
+        assert not student.page.locator(name).first.is_visible()
+    student.press("Next")
+    student.at("split")
+    assert "embed=true" in student.page.url and "present=1" in student.page.url
+
+
+@pytest.mark.long
 def test_worksheets_are_taken_away(visit):
     lecturer = visit()
     lecturer.button("For the class").click()
-    for name, has in (("Worksheet", False), ("Worksheet with answers", True)):
+    for name, has in (("Worksheet", False), ("Worksheet with answers", True), ("Speaker notes", False)):
         with lecturer.page.expect_download() as coming:
             lecturer.page.get_by_role("button", name=name, exact=True).click()
         text = Path(coming.value.path()).read_text(encoding="utf-8")

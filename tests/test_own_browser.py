@@ -75,6 +75,42 @@ def test_two_uploaded_images_are_detected_matched_saved_and_opened_again(visit, 
     assert again.lines() == found  # with the model and the solver that were saved, too
 
 
+@pytest.mark.long
+def test_an_exercise_about_ones_own_pair_opens_in_a_second_browser(visit, browser, pictures):
+    lecturer = visit("?data=own&model=C&method=adgm1")
+    lecturer.says("Match two photographs of your own")
+    for at in (0, 1):
+        drop(lecturer, at, pictures[at])
+    lecturer.finish()
+    points = lecturer.board("board => board.points[0].length")
+    lecturer.share()
+    lecturer.page.get_by_role("button", name="Teach this").click()
+    lecturer.page.get_by_role("textbox", name="Question").fill("How many <b>towers</b>?")
+    lecturer.page.get_by_role("textbox", name=re.compile("^Expected answer")).fill("Two of them")
+    lecturer.page.keyboard.press("Tab")
+    lecturer.settled()
+    lecturer.page.get_by_role("button", name="Make the link").click()
+    link = str(lecturer.says(re.compile(r"exercise=[A-Z0-9]{8}$")).inner_text()).strip()
+    assert "Two" not in link
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    try:
+        student = visit(f"?{link.partition('?')[2]}", context)
+        student.ready()
+        student.says("How many <b>towers</b>?")
+        assert student.board("board => board.points[0].length") == points
+        box = student.main.get_by_role("textbox", name="Your answer")
+        for answer, said in (
+            ("Three", re.compile("Not what was expected")),
+            ("two  of them", "That is the expected answer."),
+        ):
+            box.fill(answer)
+            box.press("Enter")
+            student.says(said)
+        assert "Two of them" not in student.page.content()
+    finally:
+        context.close()
+
+
 DROP = """(files) => {
   const brought = new DataTransfer();
   for (const [name, data] of files) {

@@ -67,8 +67,8 @@ OUTLIERS = Chapter(
         hint="Move the price down step by step and watch both curves: who loses matches first, right or wrong ones?",
         because="There are {answer}: {high}, {fair}. A high price forces matches on outliers; a price too low "
         "takes right ones away: {lower}. "
-        "Where each match alone only costs, plain ADGM (ADGM1) can get stuck at no match at all; ADGM (self-tuning) "
-        "starts again.",
+        "Where every match costs something on its own, plain ADGM (ADGM1) can get stuck at no match at all; ADGM "
+        "(self-tuning) starts again.",
         options=("fewer", "as many", "more"),
         button="Run",
         then={"price": FAIR},
