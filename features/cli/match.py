@@ -5,7 +5,7 @@ from typing import Any
 
 from features.cli.arguments import add_command, recipe_and_pair
 from features.cli.base import PROGRAM, several, write
-from features.files import exports
+from features.files import exports, maps
 from features.matching import Matching, match
 from features.pairs import SIDES
 from features.plots import figures
@@ -68,7 +68,13 @@ def pictures(found: Matching, graph: str | None, form: str) -> dict[str, bytes]:
 
 def tables(found: Matching) -> dict[str, bytes]:
     files = {"matches.csv": exports.matches_csv(found), "matches.json": exports.matches_json(found)}
-    return files if found.verification is None else files | {"map.json": exports.map_json(found)}
+    if found.verification is not None:
+        files |= {"map.json": exports.map_json(found), "map.xml": maps.map_file_storage(found)}
+        files |= {"map.npz": maps.map_npz(found)}
+        files |= {"overlay.png": maps.overlay_png(found)} if maps.has_overlay(found) else {}
+    if None not in (found.pair.left.image, found.pair.right.image):
+        files["side-by-side.html"] = maps.side_by_side(found)
+    return files
 
 
 def everything(found: Matching, form: str) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from features import plots
-from features.files import exports
+from features.files import exports, maps
 from features.files.problem_files import from_pair, write_problem
 from features.judge import comparison as compared
 from features.judge.comparison import Row
@@ -48,12 +48,18 @@ def show(run: Run) -> None:
         download("Animation (GIF)", f"{name}.gif", lambda: animation.gif(moving(run), GIF_WIDTH))
         for kind, label in (("webm", "Video (WebM)"), ("mp4", "Video (MP4)")):
             download(label, f"{name}.{kind}", partial(film, run, kind))
+        if maps.has_overlay(found):
+            download("Overlay (PNG)", f"{name}-overlay.png", lambda: maps.overlay_png(found))
+        if None not in (pair.left.image, pair.right.image):
+            download("Side by side (HTML)", f"{name}-side-by-side.html", lambda: maps.side_by_side(found))
     st.markdown("**Tables**, in pixels of the original images")
     with st.container(horizontal=True):
         download("Matches (CSV)", f"{name}-matches.csv", lambda: exports.matches_csv(found))
         download("Matches (JSON)", f"{name}-matches.json", lambda: exports.matches_json(found))
         if found.verification is not None:
             download("Map (JSON)", f"{name}-map.json", lambda: exports.map_json(found))
+            download("Map (OpenCV)", f"{name}-map.xml", lambda: maps.map_file_storage(found))
+            download("Map (NumPy)", f"{name}-map.npz", lambda: maps.map_npz(found))
         download("History (CSV)", f"{name}-history.csv", lambda: exports.history_csv(found.result.history))
         download("Left points (CSV)", f"{name}-left-points.csv", lambda: exports.keypoints(pair.left))
         download("Right points (CSV)", f"{name}-right-points.csv", lambda: exports.keypoints(pair.right))

@@ -22,6 +22,7 @@ MIME = {
     "tex": "text/x-tex",
     "html": "text/html",
     "json": "application/json",
+    "xml": "application/xml",
     "toml": "application/toml",
     "npz": "application/octet-stream",
     "db": "application/octet-stream",
