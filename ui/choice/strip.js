@@ -63,5 +63,7 @@ export default function ({ parentElement, data: [data], setTriggerValue }) {
   const take = (title) => setTriggerValue("take", title);
   if (root.state !== state) { root.state = state; fill(root, data, take); }
   const turn = (root.turn = (root.turn ?? 0) + 1);
-  return () => { if (root.turn === turn) root.ends?.abort(); };
+  return () => {
+    if (root.turn === turn) { root.ends?.abort(); root.state = ""; }   // an update that follows fills it again
+  };
 }

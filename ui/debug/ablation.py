@@ -11,6 +11,7 @@ from features.explain.trials import pairs_like
 from features.judge.metrics import score
 from features.recipe import OWN
 from ui.debug import background, leave
+from ui.debug import picture as case_picture
 from ui.jobs.task import Report
 from ui.parts.pictures import inline
 from ui.shell.session_slots import begin
@@ -43,6 +44,7 @@ def show(case: Case, focus: Match | None) -> None:
     found = background.answer(case, question)
     if found is None or not found.value:
         st.caption("What each part of the model does to this match, to this pair and to others like it.")
+        case_picture.waiting(case, focus)
         return
     effects: list[Effect] = found.value
     chosen = st.dataframe(

@@ -40,6 +40,7 @@ def show(case: Case, focus: Match | None) -> None:
             "forbidden; *certified* where a bound proves it. **Stability**: the share of runs on points moved a little "
             "that find it again."
         )
+        picture.waiting(case, focus)
     else:
         with st.container(key="debug-board"):
             st.fragment(board)(case, focus, margins or (), stable)

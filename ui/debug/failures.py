@@ -12,6 +12,7 @@ from features.explain.failures import CAUSES, Failure, by_cause, failures
 from features.explain.trials import has_gap, pairs_like
 from features.recipe import OWN
 from ui.debug import background, leave
+from ui.debug import picture as case_picture
 from ui.jobs.task import Report
 from ui.parts.pictures import inline
 from ui.shell.session_slots import begin
@@ -46,6 +47,7 @@ def show(case: Case, focus: Match | None) -> None:
             "The regret of a pair is the energy of the answer minus that of the truth: above 0 the optimiser is stuck, "
             "below 0 the model prefers another matching."
         )
+        case_picture.waiting(case, focus)
         return
     every: list[Shown] = found.value
     told([one.failure for one in every])

@@ -14,6 +14,7 @@ from features.explain.trials import has_gap, pairs_like
 from features.judge.metrics import percent
 from features.recipe import OWN, Recipe
 from ui.debug import background, leave
+from ui.debug import picture as case_picture
 from ui.jobs.task import Report
 from ui.parts.charts.legible import draw
 from ui.parts.charts.tools import fit_chart
@@ -55,6 +56,7 @@ def show(case: Case, focus: Match | None) -> None:
     found = background.answer(case, question)
     if found is None:
         st.caption("Finds values with more right matches on the pairs to learn from, and counts them on the others.")
+        case_picture.waiting(case, focus)
     if found is None or not found.value:
         return
     if isinstance(found.value, Fit):

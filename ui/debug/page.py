@@ -50,8 +50,7 @@ SECONDS = 60.0  # for a run that is made again
 AGAIN_QUESTION = ("run again",)
 WHOLE = "the whole matching"
 ABOUT = (
-    "A run of your own: start it on the Match page, click a wrong line and press **Why? Open in Debug**. Rows of "
-    "Compare open on Match, those of Experiments have a button of their own."
+    "To ask about a run of your own, start it on the Match page, click a wrong line and press **Why? Open in Debug**."
 )
 
 

@@ -47,6 +47,11 @@ def show(
     canvas.show(CANVAS, left, right, lines, canvas.Display("confidence" if values else "weight", height=HEIGHT))
 
 
+def waiting(case: Case, focus: Match | None) -> None:
+    """The case itself, where a tool has nothing to show yet: all of its matches, or the one that is asked about."""
+    show(case, [(i, j) for i, j in case.pairs.tolist()] if focus is None else [focus])
+
+
 def joined(edges: Iterable[Match]) -> np.ndarray | None:
     found = [*edges][:MOST_EDGES]
     return np.array(found) if found else None

@@ -8,6 +8,7 @@ from adgm.explain.terms import Match
 from features.explain import Case
 from features.explain.run_book import Entry, RunBook
 from ui.debug import background, leave
+from ui.debug import picture as case_picture
 from ui.jobs.task import Report
 from ui.parts import run_book
 from ui.parts.charts.legible import draw
@@ -37,6 +38,8 @@ def show(case: Case | None, focus: Match | None) -> None:
     book = run_book.current()
     if not len(book):
         st.caption("No run yet: runs of Match and Compare, and sweeps made here, are noted in this book as they end.")
+        if case is not None:
+            case_picture.waiting(case, focus)
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="book-filter"):
         words = st.text_input("Filter", key="book words", width=260, placeholder="words of a pair, model, method …")

@@ -15,6 +15,7 @@ from features.explain.trials import parameters, value_of
 from features.pairs import Pair
 from features.parameters import Parameter
 from ui.debug import background, leave
+from ui.debug import picture as case_picture
 from ui.jobs.task import Report
 from ui.parts import run_book
 from ui.parts.charts.legible import draw
@@ -61,6 +62,7 @@ def show(case: Case, focus: Match | None) -> None:
     found = background.answer(case, question)
     if found is None:
         st.caption("This pair is run once for every value: how many matches are right then, and what they cost.")
+        case_picture.waiting(case, focus)
     elif found.value:
         show_shots(case, axes, found.value)
 

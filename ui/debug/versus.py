@@ -17,6 +17,7 @@ from features.tables import csv_text
 from ui.choice import address
 from ui.choice.formula import own_model
 from ui.debug import background, leave
+from ui.debug import picture as case_picture
 from ui.jobs.task import Report
 from ui.parts.charts.legible import draw
 from ui.parts.charts.tools import gains_chart
@@ -63,6 +64,7 @@ def show(case: Case, focus: Match | None) -> None:
             "Both models are solved on the same pairs by the same method. The interval of their difference is a "
             "bootstrap over the pairs: where it holds 0, the difference may be chance."
         )
+        case_picture.waiting(case, focus)
         return
     outcome(case, found.value)
 

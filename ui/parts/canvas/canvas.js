@@ -4,6 +4,7 @@
 // of this folder: a Board is Pointing, which is Masking, which is Editing, which is Geometry.
 
 const FEWEST = 12;              // lines that the slider leaves at least
+const LINGERS = 1500;           // milliseconds that a board stays whose next update may be on its way
 const memories = new Map();     // session and canvas -> view and undo steps: they survive a remount of the element
 
 
@@ -126,6 +127,7 @@ class Board extends Pointing {
     if (!memories.has(key)) memories.set(key, blank);
     this.memory = memories.get(key);
     Object.assign(this, { data, locate, send, hover: null, previewed: null, tied: instrument(data) });
+    this.board.classList.toggle("staged", Boolean(data.stage));
     this.tied.board = this;
     this.takePoints(data, before);
     this.takeRegions(data);
@@ -223,7 +225,6 @@ class Board extends Pointing {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       if (!this.data || !this.canvas.clientWidth) return;
-      this.board.classList.toggle("staged", Boolean(this.data.stage));
       this.layout();
       this.buttons.zoomOut.disabled = this.buttons.reset.disabled = this.memory.zoom <= 1;
       this.buttons.zoomIn.disabled = this.memory.zoom >= MOST_ZOOM;
@@ -238,7 +239,9 @@ export default function ({ parentElement, data, locate, setStateValue, setTrigge
   root.board ??= new Board(root);
   const turn = (root.turn = (root.turn ?? 0) + 1);
   root.board.update(data, locate, { state: setStateValue, trigger: setTriggerValue });
-  return () => {                // also called for an update that was overtaken by a newer one: only the last one ends it
-    if (root.turn === turn) { root.board.close(); root.board = null; }
-  };
+  // Also called for an update that is overtaken by a newer one, before it or after it, which takes some time: only the
+  // last one ends the board, or the picture would be gone for as long.
+  return () => setTimeout(() => {
+    if (root.turn === turn && root.board) { root.board.close(); root.board = null; }
+  }, LINGERS);
 }

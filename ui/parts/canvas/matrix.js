@@ -220,5 +220,7 @@ export function matrix({ parentElement, data, locate, setTriggerValue }) {
   root.matrix ??= new Matrix(root);
   const turn = (root.turn = (root.turn ?? 0) + 1);
   root.matrix.update(data, locate, { trigger: setTriggerValue });
-  return () => { if (root.turn === turn) { root.matrix.close(); root.matrix = null; } };
+  return () => setTimeout(() => {
+    if (root.turn === turn && root.matrix) { root.matrix.close(); root.matrix = null; }
+  }, LINGERS);
 }
