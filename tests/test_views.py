@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adgm.machine.deadline import TimeUp, deadline
+from adgm.rivals.libmgm import installed
 from adgm.views import JOINTS, Forced
 from adgm.views.tracks import matching
 from features.pairs import NOBODY, View
@@ -86,6 +87,10 @@ def test_evidence_tells_what_each_pair_loses_without_a_match(found):
 
 @pytest.mark.parametrize("joint", JOINTS)
 def test_every_joint_runs_through_match_views(joint):
+    if joint == "mgm" and not installed():
+        with pytest.raises(ValueError, match="not installed"):
+            match_views(small(), joint=joint)
+        pytest.skip("pylibmgm is not installed")
     found = match_views(small(), joint=joint)
     assert found.status == "converged" and found.recipe.joint == joint
     assert found.judged[0] > 0.6

@@ -9,8 +9,9 @@ joints        what makes tracks of pairs (JOINTS)
 """
 
 from adgm.views.joint import Forced, JointProblem
-from adgm.views.joints import JOINTS, JointState, solve_jointly
+from adgm.views.joints import JOINTS, solve_jointly
 from adgm.views.plans import PLANS
+from adgm.views.states import JointState
 from adgm.views.tracks import Tracks, cycle_errors
 
 __all__ = ["JOINTS", "PLANS", "Forced", "JointProblem", "JointState", "Tracks", "cycle_errors", "solve_jointly"]

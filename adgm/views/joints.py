@@ -5,10 +5,10 @@ One step of `Rematching` is an ordinary run: a view against the tracks of all th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,52 +19,16 @@ from adgm.rounding import Assignment
 from adgm.run import Method, Run
 from adgm.search.fusion import Fusion, fuse
 from adgm.search.local_search import improve
+from adgm.views import libmgm
 from adgm.views.exchange import exchanged
 from adgm.views.joint import Against, JointProblem
+from adgm.views.states import Joint, JointState, Matchings
 from adgm.views.synchronise import synchronised
 from adgm.views.tracks import Couple, Tracks, alone, count, numbered, of_matchings
 
-Matchings = Mapping[Couple, LongArray]
 USUAL = "fusion"  # the method that matches a pair
 AGAINST = Fusion(patience=10)  # what matches a view against tracks: it does so again and again, and ends sooner
 FEW, MANY_STARTS, STARTS = 60, 16, 3  # so many points of all views are few, and begun with more often
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class JointState:
-    """Where the tracks are.
-
-    `kind`: what the step was, "start", "place" (a view is matched to those before it), "rematch" (again, against all
-    the others), "exchange" (tracks are exchanged), "restart" (the same from another start, shown when it is better) or
-    "synchronise"; `view`: which view, if one. `energy` is the total, inf as long as not all views are placed. `kept`:
-    whether the step improved anything.
-    """
-
-    iteration: int = 0
-    tracks: Tracks
-    energy: float = inf
-    kind: str = "start"
-    view: int | None = None
-    kept: bool = False
-    placed: tuple[int, ...] = ()
-    stale: int = 0  # rematches in a row that improved nothing
-    last: int | None = None  # the view that was rematched last
-    settled: bool = False  # whether no exchange pays
-    order: tuple[int, ...] = ()  # in which views are placed
-    starts: int = 1  # how many times it has begun
-    trial: JointState | None = None  # the same from another order
-    converged: bool = False
-    matchings: Matchings = field(default_factory=dict)  # of the pairs, alone
-
-
-class Joint(Protocol):
-    """What makes tracks of pairwise matchings, step by step."""
-
-    def init(self, problem: JointProblem, matchings: Matchings, start: Tracks | None = None) -> JointState: ...
-
-    def step(self, problem: JointProblem, state: JointState) -> JointState: ...
-
-    def done(self, state: JointState) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -255,6 +219,13 @@ JOINTS: dict[str, JointEntry] = {
         Synchronised,
         "Tracks that agree with as many of the pairs' matches as possible, from the eigenvectors of all of them.",
         "Pachauri, Kondor and Singh, NeurIPS 2013",
+    ),
+    "mgm": JointEntry(
+        "pylibmgm",
+        libmgm.LibMGMTracks,
+        "The solver of its authors, if it is installed: views are matched one after the other, again, and exchanged.",
+        "Kahl et al., 2024",
+        refusal=libmgm.refusal,
     ),
     "pairs": JointEntry(
         "Pairs alone",

@@ -99,7 +99,9 @@ GUARDS: dict[str, str] = {
     "adgm/views/exchange.py": "several_views",
     "adgm/views/joint.py": "several_views",
     "adgm/views/joints.py": "several_views views",
+    "adgm/views/libmgm.py": "several_views",
     "adgm/views/plans.py": "several_views",
+    "adgm/views/states.py": "several_views",
     "adgm/views/synchronise.py": "several_views",
     "adgm/views/tracks.py": "several_views",
     "features/explain/separation.py": "separation versus",
@@ -118,7 +120,12 @@ GUARDS: dict[str, str] = {
     "features/recipe.py": "recipe",
     "features/tables.py": "tables",
 }
-UNGUARDED = ("adgm/_kernels/", "adgm/precompile.py", "adgm/rivals/libmgm_process.py")  # of adgm, beside __init__
+UNGUARDED = (
+    "adgm/_kernels/",
+    "adgm/precompile.py",
+    "adgm/rivals/libmgm_process.py",
+    "adgm/rivals/libmgm_several.py",
+)  # of adgm, beside __init__
 
 
 @dataclass

@@ -230,6 +230,8 @@ class ViewsRun:
         assert self.problem is not None
         if self.state is None:
             alone = {couple: found.matching for couple, found in self.pairs.items()}
+            if refusal := JOINTS[self.recipe.joint].refusal(self.problem):
+                raise ValueError(refusal)
             self.state = self.joint.init(self.problem, alone, self._start)
             if self.state.placed:
                 return self._joint_step(self.state)
