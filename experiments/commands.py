@@ -16,7 +16,7 @@ from experiments.paper import EXPERIMENTS
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, StoreError
 from experiments.studies import STUDIES
-from experiments.tools import bench, documentation, fuzz, load, mutate, notebooks, proofs
+from experiments.tools import bench, documentation, fuzz, load, mutants, notebooks, proofs
 from experiments.workers import MEMORY
 from features import plugins
 from features.datasets import DATASETS
@@ -201,6 +201,12 @@ def run_results(options: argparse.Namespace) -> int:
     return 0
 
 
+def run_mutate(options: argparse.Namespace) -> int:
+    from experiments.tools import mutate  # pytest and Hypothesis, which an installed package does not bring
+
+    return mutate.run(options)
+
+
 COMMANDS: dict[str, tuple[str, Options | None, Run]] = {
     "list": ("the built-in experiments, how large they are, and what they need", list_options, run_list),
     "run": ("run an experiment, or finish it", run_options, run_run),
@@ -215,7 +221,7 @@ COMMANDS: dict[str, tuple[str, Options | None, Run]] = {
         fuzz.add_options,
         fuzz.run,
     ),
-    "mutate": ("break one line at a time: does a test notice?", mutate.add_options, mutate.run),
+    "mutate": ("break one line at a time: does a test notice?", mutants.add_options, run_mutate),
     "proofs": ("random problems beside brute force: no proof may be false", proofs.add_options, proofs.run),
     "docs": ("build the documentation site of assets/docs", documentation.add_options, documentation.run),
     "notebooks": ("run the notebooks in assets/docs again, and keep what their cells say", None, notebooks.run),

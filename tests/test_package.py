@@ -118,6 +118,22 @@ def test_a_clone_has_the_installed_names_without_a_second_copy(tmp_path):
     assert done.stdout.split() == ["1.0", "adgm_explorer.kitchen"], done.stderr[-2000:]
 
 
+def test_commands_need_nothing_that_only_developers_install():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    developers = [one for extra in ("test", "dev", "docs") for one in extras[extra]]
+    names = {re.split(r"[~=<>]", one)[0].replace("-", "_") for one in developers}
+    assert {"pytest", "hypothesis", "playwright"} <= names
+    refusing = ALONE.replace(
+        '{"streamlit", "cv2", "matplotlib", "pandas", "features", "ui", "experiments"}', repr(names)
+    )
+    for package, words in (("experiments", ["list"]), ("features", ["models"])):
+        program = f"from {package}.__main__ import main; main({words})"
+        words = [sys.executable, "-c", refusing + program]
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert not done.returncode and done.stdout, done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("built", [True, False])
 def test_the_documentation_goes_with_the_package_if_it_has_been_built(built, tmp_path):
     root, names = tmp_path / "root", renaming()

@@ -3,6 +3,7 @@
 Left alone is what only talks (messages, docstrings), what only types (annotations, casts), and what stands in `TUNING`.
 """
 
+import argparse
 import ast
 from collections.abc import Iterator
 from copy import deepcopy
@@ -208,3 +209,10 @@ def changed(path: str, tree: ast.Module) -> Iterator[Mutant]:
                 yield Mutant(path, number, getattr(node, "lineno", 0), before, after, place.lines)
                 place.put(node)
                 number += 1
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--sample", type=int, default=60, metavar="N", help="how many mutants (default %(default)s)")
+    add("--seed", type=int, default=1, metavar="S", help="another seed, another sample (default 1)")
+    add("--only", default="", metavar="PART", help="only modules whose path contains this, such as adgm/ or margins")

@@ -205,13 +205,6 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--sample", type=int, default=60, metavar="N", help="how many mutants (default %(default)s)")
-    add("--seed", type=int, default=1, metavar="S", help="another seed, another sample (default 1)")
-    add("--only", default="", metavar="PART", help="only modules whose path contains this, such as adgm/ or margins")
-
-
 def run(options: argparse.Namespace) -> int:
     modules = [path for path in GUARDS if options.only in path]
     if options.sample < 1 or not modules:
