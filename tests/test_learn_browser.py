@@ -32,6 +32,7 @@ class Visit(AnyVisit):
         return self.main.get_by_role("button", name=name, exact=True)
 
     def key(self, key: str) -> None:
+        self.page.wait_for_function("() => window.presenterKeys && !window.presenterKeys.signal.aborted")  # it listens
         self.page.keyboard.press(key)
         self.settled()
 
@@ -51,7 +52,7 @@ class Visit(AnyVisit):
 
     def assert_fits(self) -> None:
         """Nothing is left to scroll to, as soon as the last update is drawn."""
-        self.wait_until(lambda: self.main.evaluate("main => main.scrollHeight <= main.clientHeight"), 15)
+        self.wait_until(lambda: self.main.evaluate("main => main.scrollHeight <= main.clientHeight"))
 
     def faults(self) -> list[str]:
         """What the browser complained about, but for where Streamlit looks for its own files on a subpage."""

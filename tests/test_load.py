@@ -118,7 +118,7 @@ def test_the_session_of_a_closed_tab_is_forgotten_and_no_other(tmp_path):
             assert sessions(stays, 1)
             with leaves.connection() as leaves.socket:
                 assert sessions(leaves, 2)
-            wait_until(lambda: sessions(stays, 1), 60)
+            wait_until(lambda: sessions(stays, 1), PATIENCE)
 
 
 @pytest.mark.parametrize("visitors", ["0", "201"])

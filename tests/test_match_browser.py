@@ -19,13 +19,12 @@ import pytest
 from PIL import Image
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from experiments.tools.browser import Visit, wait_until
+from experiments.tools.browser import PATIENCE, Visit, wait_until
 from features.files.exports import open_pair
 from features.plots.animation import HOLD, SECOND
 from features.recipe import Recipe
 
 pytestmark = pytest.mark.browser
-HEARTBEAT = 20.0  # seconds until a run without a page ends, as the server of these tests has them
 Open = Callable[..., Visit]
 
 
@@ -193,7 +192,7 @@ def test_whatever_is_pressed_while_a_run_ticks_nothing_vanishes(visit):
 
 @pytest.mark.long
 def test_a_reload_shows_the_run_again_and_a_closed_page_ends_its_thread(visit, server):
-    wait_until(lambda: server.solvers() == 0, 3 * HEARTBEAT)
+    wait_until(lambda: server.solvers() == 0, PATIENCE)
     page = visit(ENDLESS)
     page.ready()
     page.press("Start")
@@ -204,7 +203,7 @@ def test_a_reload_shows_the_run_again_and_a_closed_page_ends_its_thread(visit, s
     page.says(re.compile(r"· iteration [\d,]+ ·.*· run 1$"))  # it goes on, unless the browser took too long
     assert page.iteration() >= before
     page.close()
-    wait_until(lambda: server.solvers() == 0, 3 * HEARTBEAT)
+    wait_until(lambda: server.solvers() == 0, PATIENCE)
 
 
 @pytest.mark.long

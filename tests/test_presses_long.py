@@ -90,7 +90,7 @@ def test_every_press_does_what_its_label_said_or_says_that_it_came_too_late(serv
                 tab.set(BESIDE, [float(points)])
             told = f"press {number}: {times} x {key} at {before}{' beside a change' if beside else ''}"
             try:
-                tab.until(lambda key=key, times=times, before=before: did(tab, key, times, before), 60)
+                tab.until(lambda key=key, times=times, before=before: did(tab, key, times, before))
             except TimeoutError as error:
                 raise AssertionError(f"{told}: {error}") from error
             tab.settled()
@@ -98,7 +98,7 @@ def test_every_press_does_what_its_label_said_or_says_that_it_came_too_late(serv
             if exact and key == "step" and status(tab) == "Paused":
                 assert iteration(tab) == before + times, told
             if beside:
-                tab.until(lambda points=points: tab.words.get("data.inliers", "8") == str(points), 60)
+                tab.until(lambda points=points: tab.words.get("data.inliers", "8") == str(points))
 
 
 LONG = "data=random&data.inliers=30&data.outliers=5&model=B"  # all methods take some minutes
@@ -119,8 +119,8 @@ def test_every_press_on_compare_is_done_beside_a_change(server: Server):
                 points = 61 - points  # 30 or 31
                 tab.set(BESIDE, [float(points)])
                 if key == "compare":
-                    tab.until(lambda number=number: f"table {number}" in tab.elements, 60)
-            tab.until(lambda: tab.server.solvers() == 0, 60)
+                    tab.until(lambda number=number: f"table {number}" in tab.elements)
+            tab.until(lambda: tab.server.solvers() == 0)
             assert f"table {number + 1}" not in tab.elements  # once
 
 
@@ -129,9 +129,9 @@ def test_every_press_on_debug_is_done_beside_a_change(server: Server):
     rng = random.Random(3)
     with connected(server, SMALL) as tab:
         tab.say(page="debug")
-        tab.until(lambda: TOOL in tab.elements, 60)
+        tab.until(lambda: TOOL in tab.elements)
         tab.choose(TOOL, "Ledger")
-        tab.until(lambda: "ask ('retry', 'careful')" in tab.elements, 60)
+        tab.until(lambda: "ask ('retry', 'careful')" in tab.elements)
         for number in range(PRESSES // 10):
             wanted = ["model prefers this", "optimiser stuck"][number % 2]
             for key, shows in (
@@ -143,7 +143,7 @@ def test_every_press_on_debug_is_done_beside_a_change(server: Server):
                 tab.press(key)
                 tab.pump(rng.uniform(0.0, 0.25))
                 tab.say(values=True)
-                tab.until(lambda shows=shows: tab.says(shows), 60)
+                tab.until(lambda shows=shows: tab.says(shows))
                 tab.settled()
                 assert tab.says(shows), f"{key}: then {list(tab.texts.values())}"
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-# Seconds until a browser or a server that does not answer counts as broken; a busy machine takes a minute for a page.
-PATIENCE = float(os.environ.get("ADGM_BROWSER_PATIENCE", 180))
+# Seconds until a browser or a server that does not answer counts as broken; where thirty processes compute beside it, a
+# page takes minutes.
+PATIENCE = float(os.environ.get("ADGM_BROWSER_PATIENCE", 420))
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking"]
 SWITCHES += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]  # a camera, and leave to use it
@@ -72,7 +73,7 @@ class Server:
         """How many threads run a solver now."""
         self.answer.unlink(missing_ok=True)
         self.process.send_signal(signal.SIGUSR1)
-        wait_until(lambda: self.answer.exists() and self.answer.read_text(encoding="utf-8").endswith("."), 10)
+        wait_until(lambda: self.answer.exists() and self.answer.read_text(encoding="utf-8").endswith("."), PATIENCE)
         return int(self.answer.read_text(encoding="utf-8")[:-1])
 
     def memory(self) -> float:
