@@ -20,7 +20,7 @@ from ui.learn.chapters import CHAPTERS
 from ui.learn.classroom import TEXT
 from ui.learn.exercises import CODE, FULL, GONE, LENGTH, Exercise, Exercises, how_long
 from ui.match import exercise as on_match
-from ui.shell.session_slots import OWN_PAIR
+from ui.shell.session_slots import OWN_PAIR, RECIPE
 
 SPLIT = {"chapter": "split", "k": "5"}
 
@@ -325,3 +325,13 @@ def test_what_is_on_the_screen_becomes_an_exercise(kept):
     asked, _ = kept.find(dict(parse_qsl(urlsplit(told[0]).query))["exercise"])
     assert len(told) == 1 and asked.accepts("Stuck") and asked.locked == ("rho", "model") and asked.pair is None
     assert Recipe.from_query(dict(asked.words)) == lessons.STUCK
+
+
+def test_an_exercise_about_ones_own_formula_opens_with_it(kept):
+    text = "edges -exp(-(d1 - d2)^2 / s2) on delaunay\ns2 = 500" + "\n# a remark that makes the text long" * 6
+    recipe = Recipe("random", {"inliers": 5, "outliers": 0}, text, {"s2": 300.0})
+    asked = Exercise("match", recipe.to_query(), "Does s2 matter?", "yes")
+    visit = Visit(match, exercise=kept.keep("lecturer", asked).code)
+    opened = visit.test.session_state[RECIPE.name]
+    assert (opened.model, opened.model_params["s2"]) == (recipe.model, 300.0)
+    assert "Does s2 matter?" in [text.value for text in visit.test.text]

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from features.formulas.text import LONGEST_TEXT
 from features.limits import LIMITS
 from features.pairs import Pair
 from ui.jobs.memory import CLEANUP
@@ -26,7 +27,7 @@ from ui.learn.classroom import LETTERS, OPTION, OPTIONS, TEXT
 WORD = "exercise"  # in a link
 LENGTH = 8  # letters of a code; as many again open what is told to the lecturer only
 CODE = re.compile(f"[{LETTERS}]{{{LENGTH}}}([{LETTERS}]{{{LENGTH}}})?")
-WORDS, VALUE = 60, 2000  # of an address: how many, characters of one
+WORDS, VALUE = 60, 2 * LONGEST_TEXT  # of an address: how many, characters of one; a formula's is the longest
 FINE = 0.005  # numbers are equal if they differ by at most this part, where no tolerance is given
 GONE = "This exercise is no longer kept by the server. Please ask for a new link."
 FULL = "This server keeps as many exercises as it can. Please try again later, or take a link without an answer."
