@@ -16,6 +16,7 @@ _NAMED = {LOCK: "locked controls", HIDE: "hidden parts"}  # where the session ke
 _ON, _HEIGHT, _COMPONENT = "presenting", "height of the window", "presenter keys"
 PLAIN = 720  # pixels: the height of a window that pictures are made for
 TYPE = 8.0, 1 / 45  # pixels of Learn's letters, and how many more for each of the window's height (see page.css)
+WIDE = 20  # letters of a legend that stand in one row
 GROWING = {"nameGap", "top", "bottom", "left", "right", "itemWidth", "itemHeight", "itemGap", "symbolSize"}
 
 # What a key does, for people, and the names of the buttons that it presses: the first that is there and enabled.
@@ -110,6 +111,9 @@ def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
             axis["nameTextStyle"] = {"fontSize": size} | axis.get("nameTextStyle", {})
     if "legend" in made:
         made["legend"] = {"textStyle": {"fontSize": size}} | made["legend"]
+        if made["legend"].get("show", True) and sum(len(str(one.get("name", ""))) for one in made["series"]) > WIDE:
+            made["legend"]["type"] = "plain"  # in two rows, of which none is cut
+            made["grid"] = made["grid"] | {"top": made["grid"]["top"] + 1.3 * size}
     return made
 
 
