@@ -19,6 +19,7 @@ from adgm._kernels import Fibers, FloatArray, Groups, LongArray
 from adgm.costs.pairs import PairCosts, compatible
 from adgm.costs.tables import add_product, grow_fibers, listed
 from adgm.layout import Layout
+from adgm.machine.computing import helped
 from adgm.machine.deadline import check_time
 from adgm.potentials import CHUNK, Entries
 from adgm.problem import Problem
@@ -204,7 +205,8 @@ class Affinity:
             tables.append(table(i, self.pairs.indices.astype(np.int64), self.pairs.data))
 
         def sums(side: int, weights: FloatArray) -> FloatArray:
-            found: FloatArray = np.sum([(t.T if side else t) @ weights for t in (*tables, *pieces())], axis=0)
+            with helped():
+                found: FloatArray = np.sum([(t.T if side else t) @ weights for t in (*tables, *pieces())], axis=0)
             return found
 
         return sums
