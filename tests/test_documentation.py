@@ -12,6 +12,7 @@ import features.__main__
 from experiments import __main__ as experiments_main
 from experiments import commands
 from experiments.tools.documentation import SOURCES, links
+from experiments.tools.documentation.build import MADE
 from experiments.tools.documentation.kept import Kept, code
 from experiments.tools.documentation.shown import Example, notebook
 from features.datasets import DATASETS
@@ -62,6 +63,14 @@ def test_commands_that_are_only_shown_exist(capsys):
             parser.parse_args(words[words[0] == "experiments" :])
             shown += 1
     assert shown > 3, capsys.readouterr().err
+
+
+def test_every_document_has_its_place_on_the_site():
+    places = set(re.findall(r": ([\w/-]+)\.md$", (SOURCES / "mkdocs.yml").read_text(encoding="utf-8"), re.M))
+    made = {"gallery/index", "results/index", "changelog", *(f"reference/{name}" for name in MADE)}
+    written = {path.relative_to(SOURCES).with_suffix("").as_posix() for path in SOURCES.rglob("*.md")}
+    notebooks = {path.stem for path in SOURCES.glob("*.ipynb")}
+    assert places == written | notebooks | made
 
 
 @pytest.mark.long

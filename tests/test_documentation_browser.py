@@ -98,8 +98,9 @@ def test_every_page_on_a_phone_fetches_nothing_and_fits(theme: str, site: Path, 
 @pytest.mark.browser
 def test_what_is_looked_for_is_found(address: str, browser: Any) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.goto(f"{address}index.html", wait_until="networkidle")
-    page.locator(".md-search__input").first.fill("from_affinity")
+    page.goto(f"{address}index.html")
+    page.locator(".md-search__input").first.click()
+    page.locator(".md-search__input").first.press_sequentially("from_affinity")
     page.locator(".md-search-result__link").first.click()
     page.wait_for_function("location.pathname.includes('solver') || location.pathname.includes('problem-files')")
     page.close()
