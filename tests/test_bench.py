@@ -6,9 +6,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from adgm import METHODS
+from adgm._kernels.cache import VARIABLE
 from adgm.problem import Dense, Problem, Sparse
 from experiments.tools import bench
-from experiments.tools.bench import BENCHES, arrays, cold, limits, sparse
+from experiments.tools.bench import BENCHES, arrays, cold, limits, solver, sparse, threads
 
 
 @pytest.mark.parametrize("key", METHODS)
@@ -57,3 +58,19 @@ def test_benchmarks_answer_to_their_former_names(monkeypatch, capsys):
     for former, name in bench.FORMER.items():
         assert bench.run(argparse.Namespace(only=[former], ui=False, json=True, times=None)) == 0
         assert f'"benchmark": "{name}"' in capsys.readouterr().out
+
+
+def test_one_thread_is_compared_with_two(monkeypatch):
+    monkeypatch.setattr(threads, "PROBLEMS", {"tiny": lambda: Problem((2, 2), [Dense([1.0, 0.0, 0.0, 1.0])])})
+    (row,) = threads.readings()
+    assert row["benchmark"] == "ADGM+, tiny: one thread / two" and row["value"] > 0 and "threads" in BENCHES
+
+
+def test_a_first_solve_is_measured_where_nothing_is_compiled(monkeypatch):
+    started = []
+    monkeypatch.setattr(solver.subprocess, "run", lambda words, env, **given: started.append((words[-1], env)))
+    rows = solver.never_compiled()
+    assert len(rows) == len(started) > 3 and all("never compiled" in row["benchmark"] for row in rows)
+    assert len({env[VARIABLE] for _, env in started}) == len(started)
+    for code, _ in started:
+        compile(code, "first solve", "exec")

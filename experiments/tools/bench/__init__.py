@@ -6,7 +6,18 @@ import sys
 from collections.abc import Callable
 
 from adgm._kernels.interpreted import INTERPRETER
-from experiments.tools.bench import arrays, assignment, baselines, cold, explain, formulas, limits, solver, sparse
+from experiments.tools.bench import (
+    arrays,
+    assignment,
+    baselines,
+    cold,
+    explain,
+    formulas,
+    limits,
+    solver,
+    sparse,
+    threads,
+)
 from experiments.tools.bench.solver import Reading
 
 
@@ -53,6 +64,7 @@ BENCHES: dict[str, Callable[[], list[Reading]]] = {
     "photos": lambda: solver.in_process("readings", module="photos"),
     "limits": limits.readings,
     "assignment": assignment.readings,
+    "threads": threads.readings,
     "margins": explain.all_margins,
     "start": lambda: solver.start_up() + solver.never_compiled(),
     "cold": cold.readings,
