@@ -42,7 +42,7 @@ def show() -> None:
     head, asked, stage, result = (st.container(key=name) for name in ("head", "asked", "stage", "result"))
     with head:
         st.html(Lead("The paper's experiments, run again", INTRODUCTION).html)
-        row = st.container(horizontal=True, vertical_alignment="bottom")
+        row = st.container(horizontal=True, vertical_alignment="bottom", key="experiment-row")
         experiment = choose(row)
         if experiment is None:
             view = RUN_VIEW

@@ -163,13 +163,18 @@ def column(values: Sequence[float | None]) -> list[str]:
     def told(value: float | None, decimals: int | None) -> str:
         if value is None or not np.isfinite(value):
             return "–"
-        return (number(value) if decimals is None else f"{value:.{decimals}f}").replace("-", "−")
+        return minus(number(value) if decimals is None else f"{value:.{decimals}f}")
 
     if 1e-2 <= largest < 1e5:
         for decimals in range(4):
             if largest * 10**decimals >= 100 and len({told(value, decimals) for value in there}) == exact:
                 return [told(value, decimals) for value in values]
     return [told(value, None) for value in values]
+
+
+def minus(told: str) -> str:
+    """With minus signs, as they are printed."""
+    return told.replace("-", "−")
 
 
 def facts(run: Run) -> list[Data]:
@@ -223,7 +228,7 @@ def explained(run: Run, match: Match) -> Data:
             {
                 "pair": list(other),
                 "width": round(abs(cost) / widest, 3),
-                "value": f"{score(cost, run.sense):.3g}",
+                "value": minus(f"{score(cost, run.sense):.3g}"),
             }
             for other, cost in some
         ]
@@ -232,8 +237,10 @@ def explained(run: Run, match: Match) -> Data:
         "title": f"Left {i} → right {j}",
         "badge": _badge(run, match),
         "wrong": _kind(run, match) in ("wrong", "stray"),
-        "about": f"Its share of the {word} {number(score(total, run.sense))} is {score(share, run.sense):.4g}{part}, "
-        f"by how well it fits {len(joint)} other matches.",
+        "about": minus(
+            f"Its share of the {word} {number(score(total, run.sense))} is {score(share, run.sense):.4g}{part}, "
+            f"by how well it fits {len(joint)} other matches."
+        ),
         "well": {"name": f"Fits well, {low} {word}", "bars": bars(joint[:FITS])},
         "badly": {
             "name": f"Fits badly, {high} {word}",

@@ -95,6 +95,7 @@ def share_link(chosen: Chosen, run: Run | None = None) -> None:
     words |= {reload_store.WORD: reload_store.share(run)} if run is not None and whole else {address.ASKED: "1"}
     page = (st.context.url or "").partition("?")[0]
     page += "" if urlsplit(page).path else "/"
+    st.markdown("**Link** to this run" if whole else "**Link** to this choice")
     st.code(f"{page}?{urlencode(words)}", language=None, wrap_lines=True)
     st.markdown("To put it into a page of your own:")
     inside = urlencode(words | {"embed": "true", presenter.PRESENT: "1"})

@@ -212,7 +212,7 @@ def _charts(run: Run | None, snapshot: Snapshot, frames: tuple[Frame, ...], look
     """Residual and ρ, and the energy; `looked_at` is the earlier iteration that the slider is at."""
     if run is None or not frames:
         for key, title, text, usual in zip(CHARTS, TITLES, PROMISES, USUAL, strict=True):
-            draw(blank(title, text, usual), height=CHART, key=key, alt=text)
+            draw(blank(title, text, usual), height=CHART, key=key, alt=f"{title[0]}: {text}")
         return
     curves, cursor = curves_of(run, snapshot, frames), looked_at.frame.iteration if looked_at is not None else None
     kept = KEPT.get()
