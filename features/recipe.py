@@ -32,7 +32,7 @@ PAIR_FILE = "pair.zip"
 CONSTRAINED = ("rows", "cols")  # what every model takes beside its own parameters
 RULES = tuple(Parameter(side, side, "choice", CONSTRAINTS[0], "", choices=tuple(CONSTRAINTS)) for side in CONSTRAINED)
 COUNTS = tuple(
-    Parameter(side, f"Points, {side}", "int", POINTS, "At most so many are detected.", 1, min(2000, LIMITS.detected))
+    Parameter(side, f"Points, {side}", "int", POINTS, "At most so many are detected.", 1, min(4000, LIMITS.detected))
     for side in SIDES
 )
 MASKS = tuple(

@@ -14,6 +14,7 @@ from features.points import local_maps, rootsift
 from features.points.descriptors import CHANCE, USUAL, appearance_cost, in_unit
 from features.points.images import from_array
 from features.points.keypoints import Keypoints, detect
+from features.points.slants import detect_sides
 
 
 def looking(n, seed=0):
@@ -237,3 +238,18 @@ def test_a_photograph_turned_by_any_angle():
     pair = Pair(View(left, points[0]), View(right, points[1]), homography=np.vstack([matrix, [0, 0, 1]]))
     found = matched(pair)
     assert pair.correct(found).sum() > 120 and pair.correct(found).mean() > 0.95
+
+
+def test_four_thousand_points_are_taken_by_a_model_of_few_candidates_only():
+    assert MODELS["photo"].too_large((4000, 4000)) == ""
+    assert "16,000,000 pairs of points; at most 4,000,000" in MODELS["B"].too_large((4000, 4000))
+    assert "at most 16,000,000 are taken" in MODELS["photo"].too_large((4001, 4000))
+
+
+def test_both_sides_are_looked_at_as_one_alone():
+    images = warp.photograph(), warp.warped("homography", 0.4, 2.0, 3)
+    found = detect_sides(images, "sift", {"left": 120, "right": 80})
+    for points, image, count in zip(found, images, (120, 80), strict=True):
+        alone = detect(image, "sift", count)
+        assert_array_equal(points.xy, alone.xy)
+        assert_array_equal(points.looks, alone.looks)

@@ -104,7 +104,7 @@ OXFORD = Dataset(
         ),
         Parameter("number", "Photograph", "int", 2, "The first against this one; the later, the harder.", 2, LAST),
         Parameter("detector", "Detector", "choice", "sift", "What finds the points.", choices=tuple(DETECTORS)),
-        Parameter("points", "Points", "int", 500, "At most so many in each photograph.", 10, 2000),
+        Parameter("points", "Points", "int", 500, "At most so many in each photograph.", 10, 4000),
         Parameter(
             "slants",
             "From a slant",

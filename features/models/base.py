@@ -19,6 +19,8 @@ Potential = Dense | Sparse | Formula
 Sense = Literal["cost", "similarity"]
 # Numbers that building holds at a time, for every edge of the larger side and for every pair of points (measured)
 EDGE_NUMBERS, PAIR_NUMBERS = 12, 10
+# The same of a model that takes few of all pairs, and how many times as many pairs it may choose from
+FEW_NUMBERS, FEW = 4, 4
 
 
 def number(
@@ -119,11 +121,14 @@ class Model:
         """Why so many points are not matched here, before any memory is taken for them; empty if they are."""
         n1, n2 = shape
         needed = 8 * (EDGE_NUMBERS * max(n1, n2) ** 2 + PAIR_NUMBERS * n1 * n2)
-        if self.given or (n1 * n2 <= LIMITS.variables and needed <= LIMITS.build_bytes):
+        most = LIMITS.variables
+        if self.photographs:  # of its pairs only a few are variables, and its edges go to a few neighbours
+            needed, most = 8 * FEW_NUMBERS * n1 * n2, FEW * most
+        if self.given or (n1 * n2 <= most and needed <= LIMITS.build_bytes):
             return ""
-        if n1 * n2 > LIMITS.variables:
+        if n1 * n2 > most:
             return (
-                f"{n1:,} × {n2:,} points make {n1 * n2:,} pairs of points; at most {LIMITS.variables:,} are taken. "
+                f"{n1:,} × {n2:,} points make {n1 * n2:,} pairs of points; at most {most:,} are taken. "
                 "Take fewer points on one of the sides."
             )
         return (

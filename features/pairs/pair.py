@@ -16,9 +16,9 @@ from adgm import Problem
 from adgm.machine.short_repr import ShortRepr
 from features.digests import digest
 from features.points.images import Image
-from features.points.keypoints import Keypoints, detect
+from features.points.keypoints import Keypoints
 from features.points.regions import Mask
-from features.points.slants import detect_both
+from features.points.slants import detect_both, detect_sides
 
 SIDES = ("left", "right")
 TOLERANCE = 4.0  # pixels within which a map calls a match right
@@ -248,9 +248,7 @@ def found_in(
     ]
     if slants:
         return detect_both(images, detector, most, masks=(masks[0], masks[1]))
-    wanted = zip(images, SIDES, masks, strict=True)
-    left, right = (detect(image, detector, most[side], mask=mask) for image, side, mask in wanted)
-    return left, right
+    return detect_sides(images, detector, most, (masks[0], masks[1]))
 
 
 def mapped(homography: Floats, xy: Floats) -> Floats:

@@ -7,7 +7,10 @@ the squeezed one, and its frame is squeezed back.
 """
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 
 import cv2
 import numpy as np
@@ -84,6 +87,19 @@ def agreeing(left: Keypoints, right: Keypoints, diagonal: float) -> int:
     return vouched(left.xy, right.xy, found, SLACK * diagonal)
 
 
+def detect_sides(
+    images: tuple[Image, Image],
+    detector: str,
+    counts: Mapping[str, int],
+    masks: tuple[Mask, Mask] = (EVERYWHERE, EVERYWHERE),
+) -> tuple[Keypoints, Keypoints]:
+    """The points of both images, each looked at once; at the same time where there are two cores."""
+    with ThreadPoolExecutor(1) as beside:
+        later = beside.submit(copy_context().run, partial(detect, images[1], detector, counts["right"], mask=masks[1]))
+        left = detect(images[0], detector, counts["left"], mask=masks[0])
+        return left, later.result()
+
+
 def detect_both(
     images: tuple[Image, Image],
     detector: str,
@@ -98,8 +114,7 @@ def detect_both(
     it brings clearly more. `told(share done, words)` hears of the progress of that second look and stops it by
     returning True.
     """
-    wanted = zip(images, SIDES, masks, strict=True)
-    plain = [detect(image, detector, counts[side], mask=mask) for image, side, mask in wanted]
+    plain = [*detect_sides(images, detector, counts, masks)]
     if detector != "sift" or not all(len(one) for one in plain):
         return plain[0], plain[1]
     first = agreeing(plain[0], plain[1], _diagonal(images[1]))
