@@ -78,7 +78,8 @@ def on_paper(values: Values) -> str:
 VERDICT = Chapter(
     key="verdict",
     title="Stuck, or wrong?",
-    claim="A wrong matching has two possible causes, alone or together: the solver is stuck, or the costs prefer a wrong one.",
+    claim="A wrong matching has two possible causes, alone or together: the solver is stuck, or the costs "
+    "prefer a wrong one.",
     task="Three problems with wrong (orange) matches. Compare the energy found with the truth's: lower is better.",
     formula="[E]([best]) < [E]([found]): the solver is stuck\n[E]([best]) < [E]([truth]): the costs are wrong",
     source="our own: energies compared, and a lower bound that proves the best one",
