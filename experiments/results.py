@@ -10,7 +10,7 @@ from adgm import METHODS
 from experiments import report, store, summary
 from experiments.spec import Experiment
 from experiments.store import SHIPPED, Content, Record
-from experiments.studies import gmbench, photos, rivals, stuck
+from experiments.studies import gmbench, photos, rivals, stuck, views
 from features.tables import Table
 
 HEAD = """\
@@ -248,6 +248,14 @@ def learned_section() -> str:
     return "\n".join([head, photos.learned_text(content), "", provenance(content, declared)])
 
 
+def views_section() -> str:
+    """Several views, once rows are shipped."""
+    path = SHIPPED / views.FILE
+    if not path.is_file():
+        return ""
+    return f"## Several views\n\n{views.text(views.read(path.read_text('utf-8')))}\n"
+
+
 def text() -> str:
     """The whole file."""
     studies: tuple[Callable[[], str], ...] = (
@@ -256,6 +264,7 @@ def text() -> str:
         photos_section,
         learned_section,
         gmbench_section,
+        views_section,
     )
     parts = [HEAD, EXAMPLE, *map(section, ABOUT), *(study() for study in studies), PROOFS, SPARSE, SPEED]
     return "\n".join(part.rstrip() + "\n" for part in parts if part)
