@@ -101,6 +101,7 @@ GUARDS: dict[str, str] = {
     "adgm/views/joints.py": "several_views views",
     "adgm/views/libmgm.py": "several_views",
     "adgm/views/plans.py": "several_views",
+    "adgm/views/returns.py": "view_returns",
     "adgm/views/states.py": "several_views",
     "adgm/views/synchronise.py": "several_views",
     "adgm/views/tracks.py": "several_views",
