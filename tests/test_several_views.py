@@ -7,7 +7,7 @@ import pytest
 
 from adgm import Dense, Problem, Sparse, solve
 from adgm.machine.deadline import TimeUp, deadline
-from adgm.views import JOINTS, PLANS, Forced, JointProblem, cycle_errors
+from adgm.views import JOINTS, PLANS, Forced, JointProblem, cycle_errors, solve_jointly
 from adgm.views.exchange import changes, exchanged, gain
 from adgm.views.joints import Rematching
 from adgm.views.synchronise import synchronised
@@ -312,3 +312,28 @@ def test_a_deadline_ends_a_step_and_what_was_found_stays():
     with pytest.raises(TimeUp), deadline(lambda: True):
         method.step(problem, state)
     assert len(alone((4, 4, 4))) == len(state.tracks)
+
+
+@pytest.mark.parametrize("power", [-40, 40])
+@pytest.mark.parametrize("rule", ["exactly_one", "at_most_one"])
+def test_the_unit_of_costs_changes_no_tracks(rule, power):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        pairs = {couple: rng.normal(-0.1, 1, (4, 4)) for couple in combinations(range(4), 2)}
+        more = {couple: rng.normal(0, 0.3, (16, 16)) for couple in pairs}
+        found = []
+        for unit in (1.0, 2.0**power):
+            problems = {c: Problem((4, 4), [Dense(unit * pairs[c]), Dense(unit * more[c])], rule, rule) for c in pairs}
+            found.append(solve_jointly(JointProblem([4] * 4, problems), "tracks"))
+        assert found[1].energy == pytest.approx(2.0**power * found[0].energy, rel=1e-9)
+        for one, other in zip(found[0].tracks, found[1].tracks, strict=True):
+            assert one.tolist() == other.tolist()
+
+
+def test_a_last_step_that_improves_nothing_says_so():
+    problem = joint((3, 3, 3), np.random.default_rng(0))
+    method = Rematching(exchange=False)
+    state = method.init(problem, {})
+    while not method.done(state):
+        state = method.step(problem, state)
+    assert state.converged and not state.kept

@@ -138,7 +138,7 @@ class Rematching:
     ) -> JointState:
         """The step, with these tracks if the total energy falls."""
         energy = problem.energy(tracks)
-        kept = energy < state.energy - 1e-9 * max(1.0, abs(energy))
+        kept = energy < state.energy - 1e-9 * abs(energy)
         if kept:
             state = replace(state, tracks=tracks, energy=energy)
         return replace(state, kind=kind, view=view, kept=kept)
