@@ -34,8 +34,9 @@ def exchanged(joint: JointProblem, tracks: Tracks) -> tuple[Tracks, int]:
             inside = set(views.tolist())
             apart = [(i, j) for i, j in joint.couples if (i in inside) != (j in inside)]
             after = {couple: joint.pair_energy(labels, couple) for couple in apart}
-            before = sum(energies[couple] for couple in apart)
-            if sum(after.values()) < before - PRECISION * max(1.0, abs(before)):
+            before = {couple: energies[couple] for couple in apart}
+            size = sum(map(abs, (*before.values(), *after.values())))
+            if sum(after.values()) < sum(before.values()) - PRECISION * size:
                 energies |= after
                 kept += 1
             else:  # those before it have changed what it is worth

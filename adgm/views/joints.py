@@ -94,7 +94,7 @@ class Rematching:
         shown = replace(state, kind="restart", view=trial.view, trial=trial)
         if not once.done(trial):
             return shown
-        kept = trial.energy < state.energy - 1e-9 * max(1.0, abs(trial.energy))
+        kept = trial.energy < state.energy - 1e-9 * abs(trial.energy)
         if kept:
             shown = replace(shown, tracks=trial.tracks, energy=trial.energy, kept=True)
         return replace(shown, trial=None, starts=state.starts + 1, converged=state.starts + 1 >= wanted)
