@@ -104,6 +104,7 @@ def running(browser: Any, server: Server) -> list[Image.Image]:
     box, frames, going = region(page), list[Image.Image](), page.page.get_by_role("button", name="Step", exact=True)
     while going.is_enabled():
         page.page.mouse.move(0, 0)  # away from the button, whose help would be in the picture
+        page.page.wait_for_timeout(500)  # until that has faded
         frames.append(Image.open(io.BytesIO(page.page.screenshot(clip=box))).convert("RGB"))
         before = page.iteration()
         going.click()
