@@ -45,7 +45,8 @@ def test_match_two_images(photos, tmp_path, capsys):
     assert main(["match", *images, "--model", "C", "--points", "12", "-o", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "left.png and right.png" in out and "12 of 12" in out and "cost" in out
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"matches.png", "matches.csv", "matches.json"}
+    expected = {"matches.png", "matches.csv", "matches.json", "side-by-side.html"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == expected
     assert Pillow.open(tmp_path / "out/matches.png").format == "PNG"
     rows = list(csv.DictReader((tmp_path / "out/matches.csv").open()))
     content = json.loads((tmp_path / "out/matches.json").read_text())
@@ -66,7 +67,15 @@ def test_match_a_data_set_writes_everything(tmp_path, capsys):
     assert main([*words, "--graph", "delaunay", "--all", "-o", str(tmp_path)]) == 0
     assert "8 of 8 (100.0%)" in capsys.readouterr().out
     expected = {"matches.svg", "curves.svg", "assignment.svg", "matches.csv", "matches.json", "history.csv", "run.py"}
-    expected |= {"left_points.csv", "right_points.csv", "result.npz", "pair.zip", "recipe.json", "run.sh"}
+    expected |= {
+        "left_points.csv",
+        "right_points.csv",
+        "result.npz",
+        "pair.zip",
+        "recipe.json",
+        "run.sh",
+        "side-by-side.html",
+    }
     assert {path.name for path in tmp_path.iterdir()} == expected
     setup = Recipe.from_json((tmp_path / "recipe.json").read_text())
     assert setup == Recipe(
