@@ -16,6 +16,7 @@ const ICONS = {
   back: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3", undo: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3", redo: "M15 14l5-5-5-5M20 9H10a6 6 0 0 0 0 12h3",
   remove: "M6 6l12 12M18 6 6 18", copy: "M9 9h11v11H9zM15 9V4H4v11h5",
 };
+const MANY = 150;               // points or lines from which on each is drawn smaller or fainter
 const HINTS = {
   view: "Scroll or pinch to zoom, drag to move, click a line to isolate it.",
   edit: "Click to add a point, drag to move it, × removes it, Partner pairs it.",
@@ -161,7 +162,8 @@ function paint(board) {
     .sort((a, b) => a.width - b.width || a.alpha - b.alpha);
   if (board.data.mode === "edit") paintPartners(board);
   const visible = (style) => !onlyPoints || style.line === selected || style.line === lit || touchedBy(point, style.line);
-  drawn.filter(visible).forEach((style) => paintLine(board, style));
+  const fainter = Math.min(1, Math.sqrt(MANY / drawn.length));   // hundreds of lines leave the pictures visible
+  drawn.filter(visible).forEach((style) => paintLine(board, [selected, lit].includes(style.line) ? style : { ...style, alpha: fainter * style.alpha }));
   paintPoints(board, onlyPoints ? drawn.map((style) => ({ ...style, colour: placeColour(board, style.line), alpha: 1 })) : ends(board, drawn));
   if (board.tuples) paintTuples(board);
   if (isOverlaid(board)) tag(board, 8, 17, board.data.over.length ? "Left over right, by the map" : "Left over right, as they are", false);
@@ -271,13 +273,13 @@ function paintPoints(board, drawn) {
   drawn.forEach((style) => [style.line.i, style.line.j].forEach((k, side) => ends[side].set(k, style)));
   const isolating = !edit && board.selected;
   board.points.forEach((points, side) => {
-    const many = points.length > 150, crowd = [];
+    const many = points.length > MANY, crowd = [];
     points.forEach((point, k) => {
       const style = ends[side].get(k), [x, y] = board.toScreen(side, point);
       const chosen = edit && board.chosen?.[0] === side && board.chosen[1] === k;
       const hovered = hover?.point?.[0] === side && hover.point[1] === k;
       if (many && !style && !chosen && !hovered && !edit) return crowd.push([x, y]);
-      const radius = (many ? 3 : 4) + (edit ? 1 : 0) + (chosen || hovered ? 1.5 : 0);
+      const radius = (points.length > 5 * MANY ? 2.2 : many ? 3 : 4) + (edit ? 1 : 0) + (chosen || hovered ? 1.5 : 0);
       context.globalAlpha = isolating && !hovered ? Math.max(style?.alpha ?? 0, 0.3) : 1;
       disc(context, x, y, radius + 0.8, "rgba(0,0,0,0.55)", "rgba(0,0,0,0)");
       const alone = edit && board.partners.length > 0 && !partnerOf(board.partners, [side, k]);
