@@ -92,11 +92,11 @@ class LibMGM:
         return {"shape": np.array(problem.shape), "nodes": nodes, "single": single, "p": p, "q": q, "costs": costs}
 
 
-def ask(arrays: dict[str, Any], lines: list[str], program: Path = PROGRAM) -> None:
+def ask(arrays: dict[str, Any], lines: list[str], program: Path | None = None) -> None:
     """A run in a process of its own; every matching that it tells is appended to `lines`."""
     content = io.BytesIO()
     np.savez(content, **arrays)
-    words = [sys.executable, "-P", str(program)]
+    words = [sys.executable, "-P", str(program or PROGRAM)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             complaints: list[str] = []
