@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from adgm._kernels import FloatArray, LongArray
 from adgm.costs.numbers import deviation, finite
 from adgm.costs.tables import Runtime
-from adgm.exchange import Costs, as_costs, column_major, of_affinity, of_costs
+from adgm.deep_matchers import Costs, as_costs, column_major, of_affinity, of_costs
 from adgm.layout import Layout
 from adgm.machine import cells
 from adgm.machine.lazy import alone, once

@@ -50,7 +50,7 @@ GUARDS: dict[str, str] = {
     "adgm/costs/pairs.py": "pair_costs baselines margins",
     "adgm/costs/separable.py": "separable",
     "adgm/costs/tables.py": "problem fibers solver lower_bound",
-    "adgm/exchange.py": "exchange",
+    "adgm/deep_matchers.py": "deep_matchers",
     "adgm/explain/ledger.py": "ledger",
     "adgm/explain/margins.py": "margins bound_nodes proofs",
     "adgm/explain/paths.py": "exchanges",

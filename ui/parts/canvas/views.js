@@ -5,8 +5,6 @@
 const TRACKS = [                // told apart on photographs; beyond them colours repeat, and the pointer tells tracks apart
   "#56b4e9", "#e69f00", "#2fc79b", "#f0e442", "#cc79a7", "#ff8a45", "#9fd356", "#b39ddb", "#4dd0e1", "#ef9a9a", "#ffe0b2", "#90caf9",
 ];
-const KINDS_OF_POINTS = { closed: "#2fc79b", astray: "#ff8a45", open: "#dee2e6" };
-const KINDS_OF_LINES = { right: "#2fc79b", wrong: "#ff8a45", agrees: "#56b4e9", joined: "#cfd8dc" };
 const SPACE = 8, NEAR = 12;       // pixels between two images, and from the pointer to a point
 
 function tiles(boxes, width, height, ring) {   // where every image goes: as large as they can be
@@ -94,7 +92,7 @@ class ViewsBoard {
   }
 
   entry(kind, words) {
-    const dot = element("i", { className: "swatch" }), colour = KINDS_OF_POINTS[kind] ?? KINDS_OF_LINES[kind];
+    const dot = element("i", { className: "swatch" }), colour = this.data.looks[kind];
     if (colour) Object.assign(dot.style, { background: colour, borderColor: colour });
     return element("span", { className: "entry" }, ...(colour ? [dot] : []), element("span", { textContent: words }));
   }
@@ -207,12 +205,12 @@ class ViewsBoard {
   }
 
   paintPoints() {
-    const { data: { marks, kinds, tracks, pick, wrong }, context } = this, dim = pick || this.hover;
+    const { data: { marks, kinds, looks, tracks, pick, wrong }, context } = this, dim = pick || this.hover;
     const lit = new Set((this.hover ? this.mates(...this.hover) : pick ? this.mates(...pick) : []).map(String));
     const small = this.views.reduce((sum, view) => sum + view.points.length, 0) > 1500;
     this.views.forEach((view, i) => view.points.forEach((_, p) => {
       const [x, y] = this.place(i, p), mark = marks[i]?.[p] ?? -1, bright = !dim || lit.has(String([i, p]));
-      const colour = tracks ? (mark < 0 ? "" : TRACKS[mark % TRACKS.length]) : KINDS_OF_POINTS[kinds[marks[i]?.[p] ?? 0]];
+      const colour = tracks ? (mark < 0 ? "" : TRACKS[mark % TRACKS.length]) : looks[kinds[marks[i]?.[p] ?? 0]];
       context.globalAlpha = bright ? 1 : 0.3;
       context.beginPath();
       context.arc(x, y, bright && dim ? 6.5 : small ? 2.6 : 4.2, 0, 2 * Math.PI);
@@ -233,7 +231,7 @@ class ViewsBoard {
     for (const [i, p, j, q, kind] of this.data.lines) {
       if (!this.views[i]?.points[p] || !this.views[j]?.points[q]) continue;
       const [x, y] = this.place(i, p), [u, v] = this.place(j, q);
-      for (const [wide, colour] of [[kind === "joined" ? 2.6 : 4.4, "rgba(0,0,0,0.55)"], [kind === "joined" ? 1.2 : 2.4, KINDS_OF_LINES[kind]]]) {
+      for (const [wide, colour] of [[kind === "joined" ? 2.6 : 4.4, "rgba(0,0,0,0.55)"], [kind === "joined" ? 1.2 : 2.4, this.data.looks[kind]]]) {
         context.beginPath();
         context.moveTo(x, y);
         context.lineTo(u, v);

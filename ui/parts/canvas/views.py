@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from features.plots import theme
 from features.views import ViewSet
 from ui.parts import canvas
 from ui.parts.canvas import Side, image_address
@@ -19,6 +20,15 @@ Longs = NDArray[np.int64]
 PointKind = Literal["closed", "astray", "open"]  # ways over two other views: all come back, some do not, there are none
 POINT_KINDS: tuple[PointKind, ...] = ("open", "closed", "astray")
 LineKind = Literal["right", "wrong", "agrees", "joined"]
+LOOKS = {  # the colours of points and lines, those of `features.plots.theme` where they mean the same
+    "closed": theme.KINDS["correct"].bright,
+    "astray": theme.KINDS["wrong"].bright,
+    "open": theme.CANDIDATE.bright,
+    "right": theme.KINDS["correct"].bright,
+    "wrong": theme.KINDS["wrong"].bright,
+    "agrees": theme.SKY,
+    "joined": theme.CANDIDATE.bright,
+}
 Point = tuple[int, int]  # a view and its point
 Couple = tuple[int, int]
 
@@ -79,6 +89,7 @@ def show(key: str, view_set: ViewSet, shown: Shown, on_pick: Callable[[Point | N
             "marks": [one.tolist() for one in marks.numbers],
             "tracks": marks.tracks,
             "kinds": POINT_KINDS,
+            "looks": LOOKS,
             "ways": [one.tolist() for one in marks.ways] or None,
             "wrong": [one.tolist() for one in marks.wrong] or None,
             "lines": [[one.i, one.p, one.j, one.q, one.kind] for one in shown.lines],
