@@ -244,7 +244,8 @@ def learned_section() -> str:
     if not content.runs:
         return ""
     declared = summary.declared(content)
-    head = f"## {declared.title}\n\n`python -m experiments photos --learned`\n\n{LEARNED}"
+    made = "`python -m experiments photos --learned` (rows: `photos-learned.jsonl.gz`)"
+    head = f"## {declared.title}\n\n{made}\n\n{LEARNED}"
     return "\n".join([head, photos.learned_text(content), "", provenance(content, declared)])
 
 

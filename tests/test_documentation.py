@@ -77,7 +77,7 @@ def test_every_document_has_its_place_on_the_site():
 @pytest.mark.parametrize("name", [name for name in WITH_CODE if name not in TESTED_ELSEWHERE])
 def test_the_programs_and_commands_of_a_page_run(name, tmp_path, monkeypatch, request, capsys):
     if name in NEED_DATA:
-        request.getfixturevalue("data_dir")
+        monkeypatch.setenv("ADGM_DATA_DIR", str(request.getfixturevalue("data_dir").resolve()))  # seen from anywhere
     for side, view in zip(
         ("left", "right"), (lambda one: (one.left, one.right))(DATASETS["portrait"].load()), strict=True
     ):

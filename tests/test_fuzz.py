@@ -102,4 +102,4 @@ def test_memory_is_that_of_the_reader_and_not_of_who_started_it():
 @pytest.mark.long
 def test_a_reader_may_take_as_much_as_is_said_whatever_its_program_has_reserved():
     found, most = watched([("points, text", 0)], has_reserved_much)
-    assert found[0].told == "5e+07" and 400_000_000 <= most < fuzz.LARGE
+    assert found[0].told == "5e+07" and 390_000_000 <= most < fuzz.LARGE

@@ -328,7 +328,9 @@ def test_the_solvers_tests_pass_where_nothing_of_the_app_is_there(tmp_path):
     (site(python) / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     (site(python) / "sitecustomize.py").write_text(ALONE, encoding="utf-8")
     shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=shutil.ignore_patterns("conftest.py", "__pycache__"))
-    chosen = [f"tests/test_{name}.py" for name in ("solver", "problem", "exchange", "projections", "rounding", "terms")]
+    chosen = [
+        f"tests/test_{name}.py" for name in ("solver", "problem", "deep_matchers", "projections", "rounding", "terms")
+    ]
     options = ["-q", "-p", "no:cacheprovider", "-m", "not long and not data", "-o", "pythonpath=. tests"]
     settings = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     words = [str(python), "-m", "pytest", *options, "-o", "markers=long\ndata", *chosen]

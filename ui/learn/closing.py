@@ -41,7 +41,7 @@ def counted(values: Values) -> dict[str, Any]:
     now = found(values)
     gain = "Here the pairs agree already."
     if now.right > now.right_alone:
-        gain = f"It pays in another way: {now.right} of {3 * POINTS} matches are right, not {now.right_alone}."
+        gain = f"It pays: {now.right} of {3 * POINTS} matches are right, not {now.right_alone}."
     elif now.closing < POINTS:
         gain = f"Now all ways close, and {now.right} of {3 * POINTS} matches are right."
     return {"tracks": f"{now.cost:.0f}", "alone": f"{now.alone_cost:.0f}", "gain": gain}
@@ -90,7 +90,7 @@ CLOSING = Chapter(
     claim="With three views every pair may look well matched, and yet the way over all three need not lead back.",
     task="Three views of six points. An orange point of the pairs alone does not come back to itself. Click a point to "
     "see where its partners lead.",
-    formula="least Σ over pairs of views of the cost of [m], so that A → B → C = A → C",
+    formula="A → B → C = A → C, at least cost of all [m]",
     source="not in the paper; every step of it is an ordinary problem of the paper's",
     controls=(
         Control("noise", "Noise", (0.0, 2.0, 4.0, 6.0, 8.0), 6.0, text=lambda v: f"{v:g} px"),
@@ -100,8 +100,7 @@ CLOSING = Chapter(
     question=Question(
         "Now all three matchings must agree. What do they cost together, beside the three best ones alone?",
         hint="Each pair alone has the cheapest matching that there is. Can three others that must agree be cheaper?",
-        because="{answer}: {tracks} beside {alone}. Alone, every pair is as cheap as it can be, so agreeing never "
-        "makes all three cheaper. {gain}",
+        because="{answer}: {tracks} beside {alone}, as every pair alone is as cheap as it can be. {gain}",
         options=("less", "the same", "more"),
         button="Run",
         depends=("noise",),
