@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adgm.views.returns import both_ways, returns
+from adgm.views.returns import returns
+from adgm.views.tracks import both_ways
 from features.explain.three_views import POINTS, three_views
 from ui.learn import closing
 

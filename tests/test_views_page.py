@@ -3,14 +3,19 @@
 from collections.abc import Callable
 
 import cv2
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from adgm.views import Forced
 from features.datasets import turntable
+from features.pairs import View
+from features.points.keypoints import Keypoints
+from features.views import ViewSet
 from features.views.recipe import ViewsRecipe
 from ui.shell.session_slots import VIEWS_FORCE, VIEWS_PICKED, VIEWS_RECIPE, VIEWS_RUN, VIEWS_START
 from ui.views.run import Picked, ViewsShown
+from ui.views.shown import of_pairs, of_tracks
 from ui.views.track import share
 
 SMALL = ViewsRecipe("turntable", {"count": 3, "points": 12, "drop": 0.2})
@@ -125,3 +130,40 @@ def test_images_of_ones_own_are_matched_and_a_broken_archive_is_told(page: AppTe
     assert not test.exception
     views = finished(test).ended
     assert views.view_set.names == ("b2.png", "b10.png") and (views.lengths == 2).sum() > 20
+
+
+@pytest.fixture
+def three() -> ViewSet:
+    """Three views of three points, each with the same number everywhere."""
+    views = tuple(View(None, Keypoints(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))) for _ in range(3))
+    return ViewSet(views, ("a", "b", "c"), truth=(np.arange(3),) * 3, complete=True)
+
+
+def test_lines_and_rims_of_tracks_say_what_is_right_and_wrong(three):
+    swapped = np.array([0, 2, 1])  # track 1 holds points 1, 2 and 2: its first match is wrong, the second right
+    over = of_tracks(three, (np.arange(3), swapped, swapped), {}, Picked((0, 1)))
+    assert [one.tolist() for one in over.marks.wrong] == [[1, 2], [2, 1], [2, 1]]
+    assert {(one.i, one.j): one.kind for one in over.lines} == {(0, 1): "wrong", (1, 2): "right", (0, 2): "wrong"}
+    couple = of_tracks(three, (np.arange(3), swapped, swapped), {}, Picked(couple=(0, 1)))
+    assert [one.kind for one in couple.lines] == ["right", "wrong", "wrong"]
+
+
+def test_lines_of_pairs_alone_show_where_another_pair_leads(three):
+    alone = {(0, 1): np.arange(3), (1, 2): np.arange(3), (0, 2): np.array([0, 2, 1])}
+    agreeing, straying = (of_pairs(three, alone, Picked((0, p))) for p in (0, 1))
+    assert [one.kind for one in agreeing.lines] == ["joined", "joined", "agrees"]
+    last = straying.lines[-1]
+    assert (last.i, last.p, last.j, last.q, last.kind) == (1, 1, 2, 1, "wrong")
+    assert [one.tolist() for one in straying.marks.numbers] == [[1, 2, 2]] * 3
+
+
+@pytest.mark.parametrize("point", [(1, 2), (0, 2)])
+def test_a_point_of_another_view_is_set_as_the_partner_that_was_asked_for(point):
+    test = AppTest.from_string(f"from ui.views import page\npage.pick({point})", default_timeout=60)
+    test.session_state[VIEWS_PICKED.name] = Picked((0, 1), joining=True)
+    test.run()
+    assert not test.exception
+    if point == (1, 2):
+        assert test.session_state[VIEWS_FORCE.name] == (Forced(0, 1, 1, 2, together=True),)
+    else:  # a view has no partner in itself
+        assert VIEWS_FORCE.name not in test.session_state

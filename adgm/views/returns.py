@@ -5,18 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from adgm._kernels import LongArray
-from adgm.views.tracks import Couple
-
-
-def both_ways(sizes: Sequence[int], matchings: Mapping[Couple, LongArray]) -> dict[Couple, LongArray]:
-    """The matchings i → j, and the same as j → i."""
-    found = dict(matchings)
-    for (i, j), partner in matchings.items():
-        back = np.full(sizes[j], -1)
-        p = np.flatnonzero(partner >= 0)
-        back[partner[p]] = p
-        found[j, i] = back
-    return found
+from adgm.views.tracks import Couple, both_ways
 
 
 def returns(sizes: Sequence[int], matchings: Mapping[Couple, LongArray]) -> tuple[LongArray, ...]:

@@ -84,6 +84,17 @@ def check(tracks: Sequence[LongArray], sizes: Sequence[int]) -> Tracks:
     return numbered([np.asarray(one, np.int64) for one in tracks])
 
 
+def both_ways(sizes: Sequence[int], matchings: Mapping[Couple, LongArray]) -> dict[Couple, LongArray]:
+    """The matchings i → j, and the same as j → i."""
+    found = dict(matchings)
+    for (i, j), partner in matchings.items():
+        back = np.full(sizes[j], -1)
+        p = np.flatnonzero(partner >= 0)
+        back[partner[p]] = p
+        found[j, i] = back
+    return found
+
+
 def cycle_errors(sizes: Sequence[int], matchings: Mapping[Couple, LongArray]) -> FloatArray:
     """(m, m): the share of contradictions between pairs i → j and the ways i → k → j over third views.
 
@@ -91,12 +102,7 @@ def cycle_errors(sizes: Sequence[int], matchings: Mapping[Couple, LongArray]) ->
     there is no such point, or no third view was compared with both. Both directions count.
     """
     m = len(sizes)
-    both = dict(matchings)
-    for (i, j), partner in matchings.items():
-        back = np.full(sizes[j], -1)
-        p = np.flatnonzero(partner >= 0)
-        back[partner[p]] = p
-        both[j, i] = back
+    both = both_ways(sizes, matchings)
     wrong, seen = np.zeros((m, m)), np.zeros((m, m))
     for (i, j), direct in both.items():
         for k in range(m):

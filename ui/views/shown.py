@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adgm.views import cycle_errors
-from adgm.views.returns import both_ways, returns
-from adgm.views.tracks import Couple, Tracks, matching, table
+from adgm.views.returns import returns
+from adgm.views.tracks import Couple, Tracks, both_ways, matching, table
 from features.views import Step, ViewSet
 from features.views.found import PairFound
 from ui.parts.canvas.views import Line, LineKind, Marks, Point, Shown
